@@ -1,0 +1,30 @@
+# Everything runs in .venv, which is made from pyproject.toml alone.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test test-engines lint docs clean
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/pip install --quiet --editable ".[demo,math]" --group dev
+	touch $@
+
+demo: $(STAMP)  ## a real llama.cpp server with real MTP: launch, judge, measure, stop
+	$(BIN)/pytest -p no:cacheprovider --mtp-server demo --mtp-suite builtin:demo
+
+test: $(STAMP) lint
+	$(BIN)/pytest -q -m "not engine" tests
+
+test-engines: $(STAMP)
+	$(BIN)/pytest -q -m engine tests
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) .mtp dist

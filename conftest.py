@@ -1,0 +1,3 @@
+"""Root conftest: pytester is only available from here."""
+
+pytest_plugins = ["pytester"]

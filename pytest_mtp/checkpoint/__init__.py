@@ -1,0 +1,1 @@
+"""What model files say, read from their headers."""

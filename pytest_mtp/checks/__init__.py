@@ -1,0 +1,1 @@
+"""Experiments: ask, judge, conclude. One file an experiment."""

@@ -1,0 +1,1 @@
+"""Requests out, exchanges back: bytes, server-sent events, timelines, retries."""

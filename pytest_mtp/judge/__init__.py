@@ -1,0 +1,1 @@
+"""Pure judging: replies in, findings out. No clock, network, file or environment."""

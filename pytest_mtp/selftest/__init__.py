@@ -1,0 +1,1 @@
+"""Known faults and the proof that the gate sees them."""

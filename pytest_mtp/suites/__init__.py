@@ -1,0 +1,1 @@
+"""Suite files to cases, and golden answers to expectations."""
