@@ -1,0 +1,1 @@
+"""pytest meets the gate. The only room that imports pytest."""
