@@ -1,0 +1,170 @@
+"""One server over HTTP: an Ask in, an Exchange out, and never an exception for what a server or a network did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import tenacity
+
+from pytest_mtp.client.answer import Answer, read_answer
+from pytest_mtp.client.faults import fault_of_exception
+from pytest_mtp.client.flight import Flight, under_way
+from pytest_mtp.client.proxies import proxy_for
+from pytest_mtp.client.received import Received
+from pytest_mtp.client.redaction import bare_url, masked_headers, scrubbed
+from pytest_mtp.client.retry import RetryPolicy
+from pytest_mtp.client.transport import DeadlineTransport
+from pytest_mtp.core.ask import Ask
+from pytest_mtp.core.errors import UsageError
+from pytest_mtp.core.exchange import Attempt, Exchange, Fault
+from pytest_mtp.core.facts import Endpoint
+from pytest_mtp.core.protocols import Fetched
+
+CONNECT_S = 10.0
+FETCH_S = 30.0
+MAX_BODY = 256 << 20
+_HOPS = 3
+
+
+class HttpClient:
+    """Thread-safe. Connections are kept and reused; a proxy of the environment is never used for this machine itself."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = 120,
+        retry: RetryPolicy | None = None,
+        max_body: int = MAX_BODY,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """`timeout_s` limits one whole attempt, from connecting to the last byte. Raises UsageError for an unusable key."""
+        self._endpoint, self._timeout_s, self._max_body = endpoint, timeout_s, max_body
+        self._retry = retry or RetryPolicy()
+        self._key = _usable(api_key)
+        root = urlsplit(endpoint.api_root)
+        headers = {"user-agent": "pytest-mtp", "accept": "application/json, text/event-stream"}
+        if self._key:
+            headers["authorization"] = f"Bearer {self._key}"
+        nothing_kept = DefaultCookiePolicy(allowed_domains=[])  # each request alike: no cookie pins us to one replica
+        self._http = httpx.Client(
+            transport=transport
+            or DeadlineTransport(tls="https" in (root.scheme, urlsplit(endpoint.root).scheme), proxy=proxy_for(endpoint.api_root)),
+            headers=headers,
+            cookies=CookieJar(policy=nothing_kept),
+            timeout=httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s)),
+            trust_env=False,  # ~/.netrc must not decide who we are
+            follow_redirects=False,
+        )
+
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"HttpClient({bare_url(self._endpoint.api_root)!r}, model={self._endpoint.model!r})"
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def ask(self, ask: Ask) -> Exchange:
+        """One exchange, retries inside. Raises UsageError for an ask that cannot be written as JSON."""
+        body = ask.body(self._endpoint.model)
+        content = _encoded(body)
+        url = f"{self._endpoint.api_root}/chat/completions"
+        attempts: list[Attempt] = []
+        pauses = [0.0]
+
+        def one_try() -> Answer:
+            answer = self._post(url, content, stream=bool(body.get("stream")))
+            attempts.append(Attempt(duration_s=answer.duration_s, waited_s=pauses[-1], fault=answer.fault))
+            return answer
+
+        def pause(state: tenacity.RetryCallState) -> float:
+            fault = attempts[-1].fault
+            pauses.append(self._retry.pause_s(state.attempt_number, fault) if fault else 0.0)
+            return pauses[-1]
+
+        answer: Answer = tenacity.Retrying(
+            stop=tenacity.stop_after_attempt(self._retry.retries + 1),
+            wait=pause,
+            retry=tenacity.retry_if_result(lambda answer: answer.retriable),
+            sleep=self._retry.sleep,
+            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+        )(one_try)
+        return Exchange(
+            ask=ask,
+            url=bare_url(url),
+            model=self._endpoint.model,
+            reply=answer.reply,
+            fault=answer.fault,
+            timeline=answer.timeline,
+            attempts=tuple(attempts),
+        )
+
+    def _post(self, url: str, content: bytes, *, stream: bool) -> Answer:
+        got = Received(Flight.of(self._timeout_s), asked_stream=stream, max_body=self._max_body)
+        request = self._http.build_request("POST", url, content=content, headers={"content-type": "application/json"})
+        answer = read_answer(self._http, request, got, limit_s=self._timeout_s)
+        return answer if answer.fault is None else replace(answer, fault=self._scrubbed(answer.fault))
+
+    def _scrubbed(self, fault: Fault) -> Fault:
+        headers = {name: scrubbed(value, self._key) for name, value in (fault.headers or {}).items()}
+        return replace(fault, message=scrubbed(fault.message, self._key), body=scrubbed(fault.body, self._key), headers=headers or None)
+
+    def fetch(self, path: str) -> Fetched:
+        """GET below the root, once. Redirects are followed on the same origin alone (`/metrics` to `/metrics/`)."""
+        if "://" in path or path.startswith("//"):
+            raise ValueError(f"a path below the server's root is expected, got {bare_url(path, query=False)!r}")
+        url = f"{self._endpoint.root.rstrip('/')}/{path.lstrip('/')}"
+        limit_s = min(self._timeout_s, FETCH_S)
+        flight = Flight.of(limit_s)
+        try:
+            with under_way(flight):
+                return self._get(httpx.URL(url), _HOPS)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            return Fetched(fault=self._scrubbed(fault_of_exception(error, url=url, waited="while fetching", limit_s=limit_s)))
+
+    def _get(self, url: httpx.URL, hops: int) -> Fetched:
+        with self._http.stream("GET", url) as response:
+            body = bytearray()
+            for data in response.iter_bytes():
+                body += data
+                if len(body) > self._max_body:
+                    break
+            headers = masked_headers(response.headers.multi_items())
+            status = response.status_code
+            encoding = response.charset_encoding or "utf-8"
+        target = url.join(headers["location"]) if 300 <= status < 400 and "location" in headers else url
+        if target != url and hops and (target.scheme, target.netloc) == (url.scheme, url.netloc):
+            return self._get(target, hops - 1)
+        return Fetched(status=status, text=_decoded(bytes(body[: self._max_body]), encoding), headers=headers)
+
+
+def _decoded(body: bytes, encoding: str) -> str:
+    try:
+        return body.decode(encoding, errors="replace")
+    except LookupError:
+        return body.decode(errors="replace")
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # a lone surrogate can only travel escaped
+        return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError(f"the request cannot be written as JSON: {error}") from None
+
+
+def _usable(key: str | None) -> str | None:
+    """Without the newline that secret files like to end in. Never shows the key."""
+    stripped = (key or "").strip()
+    if not all("!" <= char <= "~" for char in stripped):
+        raise UsageError("the API key holds characters that no HTTP header may carry; check the variable that --mtp-api-key-env names")
+    return stripped or None

@@ -1,0 +1,40 @@
+"""What must not be written down: values of secret headers, and the key that we were given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit, urlunsplit
+
+MASK = "***"
+_SECRET_HEADER = re.compile(
+    r"(^|[-_])(authorization|auth|cookies?|set-cookie2?|secrets?|passw(or)?d|api[-_]?keys?|credentials?|token|session|signature)($|[-_])",
+    re.IGNORECASE,
+)
+_SHORTEST_KEY = 6  # a shorter word would be found in innocent text
+
+
+def masked_headers(headers: Iterable[tuple[str, str]] | Mapping[str, str]) -> dict[str, str]:
+    """Lower-case names; secret values masked; a repeated header joined by commas."""
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    masked: dict[str, str] = {}
+    for raw_name, raw_value in pairs:
+        name = raw_name.lower()
+        value = MASK if _SECRET_HEADER.search(name) else raw_value
+        masked[name] = value if name not in masked else f"{masked[name]}, {value}"
+    return masked
+
+
+def scrubbed(text: str, key: str | None) -> str:
+    """The text without the key: servers quote it in their complaints."""
+    return text.replace(key, MASK) if key and len(key) >= _SHORTEST_KEY else text
+
+
+def bare_url(url: str, *, query: bool = True) -> str:
+    """Without user and password; with `query` False also without query and fragment, where tokens like to be."""
+    try:
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+    except ValueError:  # a broken IPv6 address
+        return "(unreadable URL)"
+    return urlunsplit((parts.scheme, host, parts.path, parts.query if query else "", parts.fragment if query else ""))
