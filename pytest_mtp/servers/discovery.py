@@ -1,0 +1,126 @@
+"""Where the API of a server begins, and which models it serves."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_mtp.core.codes import CODES
+from pytest_mtp.core.errors import InfraError, nearest
+from pytest_mtp.core.exchange import Fault
+from pytest_mtp.core.protocols import Client, Fetched
+from pytest_mtp.servers.address import Address
+from pytest_mtp.servers.engines.document import items, text
+from pytest_mtp.servers.trouble import status_fault, trouble
+
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """`names` are the model ids in the server's order; `aliases` maps every further name to its id."""
+
+    api_root: str
+    names: tuple[str, ...]
+    aliases: Mapping[str, str]
+    document: Mapping[str, object]
+
+
+def discover(client: Client, address: Address, *, wait_s: float, key_sent: bool) -> Discovery | None:
+    """List the models below each possible root; None when the server has no such list anywhere.
+
+    Raise InfraError when there is no server, or none that speaks this protocol. A 503 is a model that still loads: it is
+    waited for, `wait_s` at most.
+    """
+    deadline = time.monotonic() + wait_s
+    strange: InfraError | None = None
+    for api_root in address.api_roots:
+        url = f"{api_root}/models"
+        got = _patiently(client, url.removeprefix(address.root), deadline)
+        fault = status_fault(got)
+        if fault and fault.status == 503:
+            problem = f"{url}: still answers 503 after {wait_s:g} s: {fault.message}"
+            raise InfraError(problem, code="INFRA.busy", hint="Wait until the model is loaded, or raise --mtp-timeout.")
+        if fault and (fault.status in (404, 405, 501) or fault.kind == "not_found"):
+            continue
+        if fault and fault.kind != "refused":
+            raise trouble(fault, url=url, doing="listing the models", key_sent=key_sent)
+        if fault:
+            strange = strange or trouble(fault, url=url, doing="listing the models")
+            continue
+        document = _model_list(got)
+        if document is not None:
+            return _named(api_root, document)
+        strange = strange or _not_a_list(url, got)
+    if strange:
+        raise strange
+    return None
+
+
+def choose_model(found: Discovery, wanted: str | None) -> tuple[str, tuple[str, ...]]:
+    """The model to ask for, with a line of evidence where the choice was ours. Raise InfraError for an unknown one."""
+    if not found.names:
+        raise InfraError(f"{found.api_root}/models lists no model", code="INFRA.model", hint="Load a model before testing the server.")
+    if wanted is None:
+        others = f"; also served: {', '.join(found.names[1:])}" if len(found.names) > 1 else ""
+        return found.names[0], ((f"no model was named: took the first, {found.names[0]!r}{others}",) if others else ())
+    known = (*found.names, *found.aliases)
+    if wanted in known:
+        return wanted, ()
+    problem = f"{found.api_root} does not serve the model {wanted!r}{nearest(wanted, known)}; served: {', '.join(found.names)}"
+    raise InfraError(problem, code="INFRA.model", hint=CODES["INFRA.model"].hint)
+
+
+def _patiently(client: Client, path: str, deadline: float) -> Fetched:
+    pause = _FIRST_PAUSE_S
+    while True:
+        got = client.fetch(path)
+        if got.status != 503 or time.monotonic() + pause > deadline:
+            return got
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE_S)
+
+
+def _model_list(got: Fetched) -> Mapping[str, object] | None:
+    try:
+        document = json.loads(got.text)
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) and isinstance(document.get("data"), list) else None
+
+
+def _named(api_root: str, document: Mapping[str, object]) -> Discovery:
+    names, aliases = [], {}
+    for entry in items(document.get("data")):
+        name = text(entry.get("id"))
+        if name is None:
+            continue
+        names.append(name)
+        also = entry.get("aliases")
+        aliases.update({alias: name for alias in also if isinstance(alias, str) and alias != name} if isinstance(also, list) else {})
+    return Discovery(api_root=api_root, names=tuple(names), aliases=aliases, document=document)
+
+
+def _not_a_list(url: str, got: Fetched) -> InfraError:
+    start = got.text.lstrip()[:200].lower()
+    if start.startswith(("<!doctype", "<html", "<!--", "<")):
+        what = "a web page"
+    elif not start:
+        what = "an empty body"
+    else:
+        what = f"no list of models but {' '.join(got.text.split())[:80]!r}"
+    return InfraError(
+        f"{url} answers with {what}, not with JSON of an OpenAI-compatible API", code="INFRA.path", hint=CODES["INFRA.path"].hint
+    )
+
+
+def unlisted(address: Address, fault: Fault | None) -> InfraError:
+    """The error for a server without a model list, when no model was named: `fault` is what a blind completion met."""
+    if fault and fault.kind == "not_found":
+        problem = f"{address.root}: neither a list of models nor chat completions, at {' or '.join(address.api_roots)}"
+        return InfraError(problem, code="INFRA.path", hint=CODES["INFRA.path"].hint)
+    problem = f"{address.root} does not list its models, so the name of one is needed"
+    return InfraError(problem, code="INFRA.model", hint="Give it with --mtp-model NAME.")

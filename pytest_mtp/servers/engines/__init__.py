@@ -1,0 +1,1 @@
+"""One adapter an engine; `registry` knows them all."""

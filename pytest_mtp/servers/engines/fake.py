@@ -1,0 +1,43 @@
+"""The fake engine of the self-test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_mtp.core.ask import Ask
+from pytest_mtp.core.facts import Acceptance, ServerFacts
+from pytest_mtp.core.protocols import Client
+from pytest_mtp.core.reply import Reply
+from pytest_mtp.servers.engines.document import owners
+from pytest_mtp.servers.engines.exposition import draft_counters
+from pytest_mtp.servers.engines.prefill import with_final_assistant
+from pytest_mtp.servers.engines.timings import timings_acceptance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fake:
+    """Speaks llama.cpp's dialect under a signature of its own."""
+
+    name: str = "fake"
+
+    def identify(self, client: Client, models: Mapping[str, object]) -> Sequence[str]:  # noqa: ARG002 (the signature says enough)
+        """By its signature under `/v1/models`."""
+        return ("/v1/models: owned_by is 'pytest-mtp-fake'",) if "pytest-mtp-fake" in owners(models) else ()
+
+    def facts(self, client: Client, facts: ServerFacts) -> ServerFacts:  # noqa: ARG002 (it tells nothing beyond the API)
+        """The same facts."""
+        return facts
+
+    def counters(self, client: Client) -> Acceptance | None:
+        """Of the whole server since its start."""
+        got = client.fetch("/metrics")
+        return draft_counters(got.text, prefix="fake:") if got.ok else None
+
+    def acceptance_of(self, reply: Reply) -> Acceptance | None:
+        """From `timings`, as llama.cpp."""
+        return timings_acceptance(reply, speculates=None)
+
+    def continuation(self, ask: Ask, prefix: str) -> Ask | None:
+        """A final assistant message is continued."""
+        return with_final_assistant(ask, prefix)

@@ -1,0 +1,94 @@
+"""llama.cpp's own server."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_mtp.core.ask import Ask
+from pytest_mtp.core.facts import Acceptance, ServerFacts, SpecDecode
+from pytest_mtp.core.protocols import Client
+from pytest_mtp.core.record import Json
+from pytest_mtp.core.reply import Reply
+from pytest_mtp.servers.engines.document import count, fetch_json, items, mapping, owners, text
+from pytest_mtp.servers.engines.exposition import draft_counters
+from pytest_mtp.servers.engines.prefill import with_final_assistant
+from pytest_mtp.servers.engines.timings import timings_acceptance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlamaCpp:
+    """`speculates` is what `/slots` says of the configuration, None where it is not known."""
+
+    name: str = "llamacpp"
+    speculates: bool | None = None
+
+    def identify(self, client: Client, models: Mapping[str, object]) -> Sequence[str]:
+        """By its signature under `/v1/models`, else by the shape of `/props`."""
+        if "llamacpp" in owners(models):
+            return ("/v1/models: owned_by is 'llamacpp'",)
+        props = mapping(fetch_json(client, "/props"))
+        if "default_generation_settings" in props and "total_slots" in props:
+            return ("/props has llama.cpp's default_generation_settings and total_slots",)
+        return ()
+
+    def facts(self, client: Client, facts: ServerFacts) -> ServerFacts:
+        """Model file, slots, context and configuration of speculation. `/props` says `none` of it even with MTP on."""
+        props = mapping(fetch_json(client, "/props"))
+        slots = items(fetch_json(client, "/slots"))
+        sizes = [size for slot in slots if (size := count(slot.get("n_ctx")))]
+        context = min(sizes) if sizes else count(mapping(props.get("default_generation_settings")).get("n_ctx"))
+        total = count(props.get("total_slots")) or len(slots) or None
+        build = text(props.get("build_info"))
+        told = {
+            **{key: text(props.get(key)) for key in ("model_path", "model_alias", "model_ftype", "build_info")},
+            "slots": total,
+            "speculative": _speculates(slots),
+        }
+        details: dict[str, Json] = {key: value for key, value in told.items() if value is not None}
+        if template := text(props.get("chat_template")):
+            details["template_fingerprint"] = hashlib.sha256(template.encode()).hexdigest()
+        tools = mapping(props.get("chat_template_caps")).get("supports_tools")
+        return dataclasses.replace(
+            facts,
+            engine_version=facts.engine_version or (None if build is None or build.startswith("b0-") else build),
+            concurrency=total or facts.concurrency,
+            context_length=context or facts.context_length,
+            capabilities=dataclasses.replace(facts.capabilities, tools=tools if isinstance(tools, bool) else facts.capabilities.tools),
+            speculation=_configuration(slots),
+            details={**facts.details, **details},
+        )
+
+    def counters(self, client: Client) -> Acceptance | None:
+        """Of the whole server since its start; None where it runs without `--metrics`."""
+        got = client.fetch("/metrics")
+        return draft_counters(got.text, prefix="llamacpp:") if got.ok else None
+
+    def acceptance_of(self, reply: Reply) -> Acceptance | None:
+        """From `timings`, streamed or not."""
+        return timings_acceptance(reply, speculates=self.speculates)
+
+    def continuation(self, ask: Ask, prefix: str) -> Ask | None:
+        """A final assistant message is continued. Its reply repeats the prefix in `content`, though not in logprobs."""
+        return with_final_assistant(ask, prefix)
+
+
+def _speculates(slots: Sequence[Mapping[str, object]]) -> bool | None:
+    flags = [flag for slot in slots if isinstance(flag := slot.get("speculative"), bool)]
+    return any(flags) if flags else None
+
+
+def _configuration(slots: Sequence[Mapping[str, object]]) -> SpecDecode:
+    """What is configured, which never proves that drafts are made: the state is `inactive` or `unknown`."""
+    speculates = _speculates(slots)
+    if speculates is None:
+        return SpecDecode(evidence=("/slots does not tell whether the server speculates",))
+    if not speculates:
+        return SpecDecode(state="inactive", evidence=(f"/slots: speculative is false for all {len(slots)} slots",))
+    kinds = {kind for slot in slots if (kind := text(mapping(slot.get("params")).get("speculative.types"))) and kind != "none"}
+    evidence = ["/slots: speculative is true: configured, not yet proven"]
+    if kinds:
+        evidence.append(f"/slots: speculative.types is {', '.join(sorted(kinds))}")
+    return SpecDecode(method=",".join(sorted(kinds)) or None, evidence=tuple(evidence))

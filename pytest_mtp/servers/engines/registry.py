@@ -1,0 +1,46 @@
+"""The engines by name, and which one a server is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_mtp.core.errors import UsageError, nearest
+from pytest_mtp.core.facts import ServerFacts
+from pytest_mtp.core.protocols import Client, Engine
+from pytest_mtp.servers.engines.fake import Fake
+from pytest_mtp.servers.engines.generic import Generic
+from pytest_mtp.servers.engines.llamacpp import LlamaCpp
+
+_ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Fake(), LlamaCpp())}
+
+
+def register(engine: Engine) -> None:
+    """Add an adapter, or put another in the place of one with the same name; it is asked before the generic one."""
+    _ENGINES[engine.name] = engine
+
+
+def engine_names() -> tuple[str, ...]:
+    """All names, `generic` last."""
+    return (*_ENGINES, "generic")
+
+
+def identify(client: Client, models: Mapping[str, object]) -> tuple[Engine, tuple[str, ...]]:
+    """The first engine that gives reasons for itself, with them."""
+    for engine in _ENGINES.values():
+        if reasons := tuple(engine.identify(client, models)):
+            return engine, reasons
+    generic = Generic()
+    return generic, tuple(generic.identify(client, models))
+
+
+def engine_of(facts: ServerFacts) -> Engine:
+    """The adapter for a server whose facts are known, with what they say of its dialect."""
+    if facts.engine == "generic":
+        return Generic(continues=bool(facts.capabilities.prefill))
+    if facts.engine not in _ENGINES:
+        raise UsageError(f"no adapter for engine {facts.engine!r}{nearest(facts.engine, engine_names())}")
+    engine = _ENGINES[facts.engine]
+    if isinstance(engine, LlamaCpp):
+        speculative = facts.details.get("speculative")
+        return LlamaCpp(speculates=speculative if isinstance(speculative, bool) else None)
+    return engine
