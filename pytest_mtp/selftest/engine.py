@@ -1,0 +1,128 @@
+"""The fake engine without its HTTP: a request in, a completion or frames out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pytest_mtp.selftest.book import AnswerBook
+from pytest_mtp.selftest.brain import think
+from pytest_mtp.selftest.dialects import Dialect
+from pytest_mtp.selftest.dice import digest
+from pytest_mtp.selftest.faults import Armed
+from pytest_mtp.selftest.generation import DEFAULT_BUDGET, Choice, Setting, generate
+from pytest_mtp.selftest.request import BadRequest, ChatRequest
+from pytest_mtp.selftest.scene import Scene
+from pytest_mtp.selftest.speculation import Counters, Steps
+from pytest_mtp.selftest.tokens import count_prompt
+from pytest_mtp.selftest.wire import Completion, Frame, body_of, frames_of
+
+
+@dataclass(slots=True, kw_only=True)
+class Engine:
+    """One model behind one name. Thread-safe."""
+
+    alias: str
+    book: AnswerBook
+    dialect: Dialect
+    faults: Sequence[Armed]
+    depth: int
+    context_length: int
+    seed: int
+    counters: Counters
+    started: float = field(default_factory=time.time)
+    _turns: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, request: ChatRequest) -> tuple[Mapping[str, Any] | tuple[Frame, ...], int]:
+        """The body, or the frames of a stream, and the number of steps that it takes. Raises BadRequest."""
+        if not self.dialect.tools:
+            request = replace(request, tools=(), tool_choice="none")
+        prompt_tokens = count_prompt(request.messages, request.tools)
+        if prompt_tokens >= self.context_length:
+            raise BadRequest(
+                f"the prompt has {prompt_tokens} tokens and the context {self.context_length}", kind="exceed_context_size_error"
+            )
+        if request.prefix is not None and not self.dialect.prefill:
+            request = replace(request, prefix=None)
+        scene = self._scene(request)
+        active = [armed.fault for armed in self.faults if armed.strikes(scene, self.seed)]
+        answer = think(request, self.book)
+        if self.dialect.reasoning and answer.reasoning is None:
+            answer = replace(answer, reasoning="The user wants a reply. I know it, so I give it.")
+        elif not self.dialect.reasoning:
+            answer = replace(answer, reasoning=None)
+        for fault in active:
+            answer = fault.answer(answer, scene) if fault.answer else answer
+        setting = Setting(
+            depth=self.depth,
+            accepts=not any(fault.trait == "rejects-drafts" for fault in active),
+            breaks_verify=any(fault.trait == "breaks-verify" for fault in active),
+            wavers=any(fault.trait == "wavers" for fault in active),
+        )
+        made = [generate(answer, request, setting, number=number, turn=scene.turn) for number in range(request.n)]
+        spent = [steps for _, steps in made]
+        generated = sum(max(1, sum(steps.sizes)) for steps in spent)  # an empty reply took one step: the end of turn
+        completion = Completion(
+            id=f"chatcmpl-{digest(request.key, scene.turn)}",
+            created=int(self.started),
+            model=self.alias,
+            choices=tuple(self._as_dialect(choice) for choice, _ in made),
+            usage=self._usage(prompt_tokens, generated),
+            timings=self._timings(prompt_tokens, generated, spent),
+        )
+        for fault in active:
+            completion = fault.completion(completion, scene) if fault.completion else completion
+        self._count(prompt_tokens, generated, spent, completion)
+        duration = max(len(steps.sizes) for steps in spent)
+        if not request.stream:
+            return body_of(completion, self.dialect), duration
+        frames = frames_of(completion, self.dialect, include_usage=request.include_usage)
+        for fault in active:
+            frames = fault.frames(frames, scene) if fault.frames else frames
+        return frames, duration
+
+    def _scene(self, request: ChatRequest) -> Scene:
+        asked = f"{request.key}/{request.prefix}"
+        with self._lock:
+            turn = self._turns[asked]
+            self._turns[asked] += 1
+        return Scene(request=request, turn=turn, budget=request.max_tokens or DEFAULT_BUDGET)
+
+    def _as_dialect(self, choice: Choice) -> Choice:
+        if self.dialect.logprobs and self.dialect.verified_logprobs:
+            return choice
+        if not self.dialect.logprobs:
+            return choice.map_tokens(lambda token: replace(token, logprob=None))
+        first, *verified = choice.steps or ((),)
+        blank = tuple(
+            tuple(
+                token if token.logprob is None else replace(token, logprob={**token.logprob, "logprob": 0.0, "top_logprobs": []})
+                for token in step
+            )
+            for step in verified
+        )
+        return replace(choice, steps=(first, *blank))
+
+    def _usage(self, prompt_tokens: int, generated: int) -> Mapping[str, Any] | None:
+        if not self.dialect.usage:
+            return None
+        return {"prompt_tokens": prompt_tokens, "completion_tokens": generated, "total_tokens": prompt_tokens + generated}
+
+    def _timings(self, prompt_tokens: int, generated: int, spent: Sequence[Steps]) -> Mapping[str, Any] | None:
+        if not self.dialect.timings:
+            return None
+        timings: dict[str, Any] = {"cache_n": 0, "prompt_n": prompt_tokens, "predicted_n": generated}
+        if any(steps.drafted for steps in spent):  # llama.cpp leaves the fields out where nothing was drafted
+            timings["draft_n"] = sum(steps.drafted for steps in spent)
+            timings["draft_n_accepted"] = sum(steps.accepted for steps in spent)
+        return timings
+
+    def _count(self, prompt_tokens: int, generated: int, spent: Sequence[Steps], completion: Completion) -> None:
+        for steps in spent:
+            self.counters.add(steps)
+        self.counters.served(prompt_tokens, generated, tuple(str(choice.finish) for choice in completion.choices))

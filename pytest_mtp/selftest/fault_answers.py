@@ -1,0 +1,82 @@
+"""Faults of the model itself: the reply is wrong before any API layer sees it, so its own continuations agree with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+from pytest_mtp.selftest.book import Call
+from pytest_mtp.selftest.brain import Answer
+from pytest_mtp.selftest.scene import Scene
+from pytest_mtp.selftest.tokens import split
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_CHOICE = re.compile(r"\b([A-D])\b(?=[^A-Za-z]*$)")
+_WORDS_BEFORE_LOOP = 10
+_LOOP_TOKENS = 7
+
+
+def wrong_value(answer: Answer, _scene: Scene) -> Answer:
+    """The last number wherever it stands, else the chosen letter, else the last word of a short reply is another."""
+    text = answer.content
+    if answer.loose or not text:
+        return answer
+    numbers = _NUMBER.findall(text)
+    if numbers:
+        last = numbers[-1]
+        other = re.sub(r"\d(?=\D*$)", lambda digit: str((int(digit.group()) + 1) % 10), last)
+        return replace(answer, content=re.sub(rf"(?<![\d.]){re.escape(last)}(?!\.?\d)", other, text))
+    if choice := _CHOICE.search(text):
+        letter = choice.group(1)
+        return replace(answer, content=text[: choice.start()] + "ABCD"[("ABCD".index(letter) + 1) % 4] + text[choice.end() :])
+    if answer.stratum == "code":
+        return replace(answer, content=re.sub(r"\breturn\b.*", "return None", text))
+    return replace(answer, content=re.sub(r"[^\W\d_]+(?=[^\w]*$)", _other_word, text))
+
+
+def _other_word(match: re.Match[str]) -> str:
+    return {"true": "false", "false": "true", "yes": "no", "no": "yes"}.get(match.group().lower(), "nothing")
+
+
+def replacement_characters(answer: Answer, _scene: Scene) -> Answer:
+    """Each character outside ASCII becomes as many U+FFFD as it has bytes; plain prose gets a broken dash."""
+    text = answer.content
+    if text.isascii():
+        if not answer.loose:
+            return answer
+        return replace(answer, content=text.replace(", ", "\ufffd\ufffd\ufffd, ", 1) if ", " in text else text + "\ufffd")
+    return replace(answer, content="".join(c if c.isascii() else "\ufffd" * len(c.encode("utf-8", "surrogatepass")) for c in text))
+
+
+def endless_loop(answer: Answer, scene: Scene) -> Answer:
+    """After some tokens the same few come again until the budget is full."""
+    if answer.calls or not answer.content:
+        return answer
+    pieces = split(answer.content)
+    head = pieces[:_WORDS_BEFORE_LOOP]
+    loop = (pieces[_WORDS_BEFORE_LOOP : _WORDS_BEFORE_LOOP + _LOOP_TOKENS] or pieces) + [" again"]
+    done = len(split(scene.request.prefix or ""))
+    times = (scene.budget + done) // len(loop) + 2
+    return replace(answer, content="".join(head + loop * times), loose=False)
+
+
+def swapped_arguments(answer: Answer, _scene: Scene) -> Answer:
+    """Two values of one type within a call change places."""
+    return replace(answer, calls=tuple(_swapped(call) for call in answer.calls))
+
+
+def _swapped(call: Call) -> Call:
+    try:
+        arguments = json.loads(call.arguments)
+    except ValueError:
+        return call
+    if not isinstance(arguments, dict):
+        return call
+    names = list(arguments)
+    for place, one in enumerate(names):
+        for other in names[place + 1 :]:
+            if type(arguments[one]) is type(arguments[other]) and arguments[one] != arguments[other]:
+                arguments[one], arguments[other] = arguments[other], arguments[one]
+                return replace(call, arguments=json.dumps(arguments, ensure_ascii=False))
+    return call

@@ -1,0 +1,259 @@
+"""Sockets and HTTP/1.1 for the fake: keep-alive, chunked streams, JSON errors, and nothing that a client sends can end it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+from pytest_mtp import __version__
+from pytest_mtp.selftest.fault_doors import Door
+from pytest_mtp.selftest.metrics import exposition
+from pytest_mtp.selftest.request import BadRequest, parse
+from pytest_mtp.selftest.wire import Frame
+
+if TYPE_CHECKING:
+    from pytest_mtp.selftest.server import FakeServer
+
+OWNER = "pytest-mtp-fake"
+CHAT = "/v1/chat/completions"
+_LARGEST_BODY = 32 * 2**20
+_PLAIN = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Listener(ThreadingHTTPServer):
+    """A thread a connection. Knows its open connections, so that it can end them."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256
+
+    def __init__(self, port: int, fake: FakeServer) -> None:
+        """Listen at once on the loopback interface."""
+        self.fake = fake
+        self._open: set[socket.socket] = set()
+        self._guard = threading.Lock()
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Remember the connection."""
+        with self._guard:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget the connection."""
+        with self._guard:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def close_all(self) -> None:
+        """End every connection, then stop listening."""
+        with self._guard:
+            connections = list(self._open)
+        for connection in connections:
+            cut(connection)
+        self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away is no news; anything else is a fault of ours and goes to stderr."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+def cut(connection: socket.socket) -> None:
+    """End a connection for reading and writing, whoever is using it."""
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # the other side was first
+
+
+def encode(payload: Mapping[str, Any]) -> bytes:
+    """JSON in UTF-8; lone surrogates, which UTF-8 cannot carry, stay escaped."""
+    try:
+        return json.dumps(payload, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(payload).encode()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: Listener
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name is the parent's
+        """Nobody reads an access log of a fake."""
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """As JSON; the parent calls it for requests that it cannot read."""
+        self.close_connection = True
+        self._error(int(code), message or explain or HTTPStatus(code).phrase)
+
+    def do_GET(self) -> None:
+        self._guarded(self._get)
+
+    def do_POST(self) -> None:
+        self._guarded(self._post)
+
+    def do_HEAD(self) -> None:
+        self.send_error(HTTPStatus.METHOD_NOT_ALLOWED)
+
+    do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_HEAD  # noqa: N815  # names of the parent's protocol
+
+    def _guarded(self, act: Any) -> None:
+        try:
+            act()
+        except OSError:  # the client went away
+            self.close_connection = True
+        except BadRequest as error:
+            self._error(error.status, error.message, error.kind)
+        except Exception as error:  # noqa: BLE001  # a server answers 500 and lives
+            self._error(500, f"{type(error).__name__}: {error}", "internal_error")
+
+    def _get(self) -> None:
+        fake, path = self.server.fake, self.path.partition("?")[0]
+        if path.startswith("/v1/") and not self._enter(chat=False):
+            return
+        if path in ("/health", "/v1/health", "/ping"):
+            self._send(200, encode({"status": "ok"}))
+        elif path == "/v1/models":
+            model = {
+                "id": fake.alias,
+                "object": "model",
+                "created": int(fake.created),
+                "owned_by": OWNER,
+                "max_model_len": fake.context_length,
+            }
+            self._send(200, encode({"object": "list", "data": [model]}))
+        elif path == "/metrics" and fake.dialect.metrics:
+            self._send(200, exposition(fake.counters, created=fake.created).encode(), content_type=_PLAIN)
+        elif path == "/fake/info":
+            speculation = {"enabled": fake.speculation, "method": "mtp" if fake.speculation else None, "depth": fake.depth}
+            self._send(
+                200,
+                encode(
+                    {
+                        "engine": "fake",
+                        "version": __version__,
+                        "model": fake.alias,
+                        "concurrency": fake.concurrency,
+                        "context_length": fake.context_length,
+                        "speculation": speculation,
+                    }
+                ),
+            )
+        elif path == CHAT:
+            self._error(405, "Method Not Allowed", headers={"Allow": "POST"})
+        else:
+            self._error(404, f"Not Found: {path}", "not_found_error")
+
+    def _post(self) -> None:
+        fake, path = self.server.fake, self.path.partition("?")[0]
+        raw = self._body()
+        if raw is None:
+            return
+        if path != CHAT:
+            self._error(404, f"Not Found: {path}", "not_found_error")
+            return
+        if not self._enter(chat=True):
+            return
+        request = parse(raw)
+        body = json.loads(raw)
+        fake.seen.append(body)
+        if body.get("model") not in (None, fake.alias):
+            raise BadRequest(f"The model `{body['model']}` does not exist.", status=404, kind="NotFoundError")
+        if fake.seats is not None and not fake.seats.acquire(blocking=False):
+            self._error(503, "All slots are taken", "unavailable_error", headers={"Retry-After": "0"})
+            return
+        with fake.counters.lock:
+            fake.counters.running += 1
+        try:
+            made, steps = fake.engine.answer(request)
+            if isinstance(made, tuple):
+                self._stream(made)
+            else:
+                fake.ended.wait(fake.step_s * steps)
+                self._send(200, encode(made))
+        finally:
+            with fake.counters.lock:
+                fake.counters.running -= 1
+            if fake.seats is not None:
+                fake.seats.release()
+
+    def _body(self) -> bytes | None:
+        """The request's body, or None after an error was sent. What is not read cannot be followed by a request."""
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal():
+            self.send_error(HTTPStatus.LENGTH_REQUIRED if not length else HTTPStatus.BAD_REQUEST, "a Content-Length is needed")
+            return None
+        if int(length) > _LARGEST_BODY:
+            self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body may have {_LARGEST_BODY} bytes")
+            return None
+        return self.rfile.read(int(length))
+
+    def _enter(self, *, chat: bool) -> bool:
+        """False when a fault or a missing key has already dealt with the request."""
+        fake = self.server.fake
+        if fake.api_key is not None and self.headers.get("Authorization") != f"Bearer {fake.api_key}":
+            self._error(401, "Incorrect API key provided", "invalid_api_key", headers={"WWW-Authenticate": "Bearer"})
+            return False
+        door = fake.door(chat=chat)
+        if door.action == "enter":
+            return True
+        self._turn_away(door)
+        return False
+
+    def _turn_away(self, door: Door) -> None:
+        fake = self.server.fake
+        if door.action == "refuse":
+            self._send(door.status, door.body.encode(), content_type=door.content_type, headers=door.headers)
+            return
+        self.close_connection = True
+        if door.action == "die":
+            fake.die()
+        elif door.action == "hang":
+            fake.ended.wait()
+        else:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4096\r\n\r\n{")
+            cut(self.connection)
+
+    def _error(self, status: int, message: str, kind: str = "invalid_request_error", headers: Mapping[str, str] | None = None) -> None:
+        self._send(status, encode({"error": {"message": message, "type": kind, "code": status}}), headers=headers or {})
+
+    def _send(self, status: int, body: bytes, *, content_type: str = "application/json", headers: Mapping[str, str] | None = None) -> None:
+        head = self._head(status, {"Content-Type": content_type, "Content-Length": str(len(body)), **(headers or {})})
+        self.wfile.write(head + (b"" if self.command == "HEAD" else body))
+
+    def _head(self, status: int, headers: Mapping[str, str]) -> bytes:
+        lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", f"Server: {OWNER}/{__version__}"]
+        lines += [f"{name}: {text}" for name, text in headers.items()]
+        if self.close_connection:
+            lines.append("Connection: close")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
+
+    def _stream(self, frames: Iterable[Frame]) -> None:
+        fake = self.server.fake
+        dialect, write = fake.dialect, self.wfile.write
+        data = b"data: " if dialect.space_after_colon else b"data:"
+        end = (dialect.line_end * 2).encode()
+        comment = b": keep-alive" + end if dialect.comments else b""
+        events = []  # all of them before the status line, so that trouble can still become an error
+        for frame in frames:
+            payload = frame.payload.encode() if isinstance(frame.payload, str) else encode(frame.payload)
+            events.append((frame.takes_step, comment + data + payload + end))
+        headers = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache", "Transfer-Encoding": "chunked"}
+        write(self._head(200, headers))
+        for takes_step, event in events:
+            if takes_step and fake.step_s:
+                fake.ended.wait(fake.step_s)
+            size = dialect.split_bytes or len(event)
+            for start in range(0, len(event), size):
+                piece = event[start : start + size]
+                write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        write(b"0\r\n\r\n")

@@ -1,0 +1,131 @@
+"""The fake engine as an HTTP server, in this process or as the main of one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pytest_mtp.selftest.book import AnswerBook, book_of, read_book, shipped_book
+from pytest_mtp.selftest.dialects import dialect
+from pytest_mtp.selftest.dice import roll
+from pytest_mtp.selftest.engine import Engine
+from pytest_mtp.selftest.fault_doors import ENTER, Door
+from pytest_mtp.selftest.faults import arm
+from pytest_mtp.selftest.listener import Listener
+from pytest_mtp.selftest.speculation import Counters
+
+DEFAULT_ALIAS = "fake-model"
+_SEEN = 512
+
+
+class FakeServer:
+    """A server of known replies and known faults. A context manager; `start` and `stop` do the same.
+
+    Port 0 takes a free one. `answers` (a mapping of prompts and replies, entries, or a JSON file) is asked before the
+    shipped answer book. `faults` and `dialects` are words as on the command line. `seen` holds the last bodies received.
+    """
+
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        alias: str = DEFAULT_ALIAS,
+        faults: Iterable[str] = (),
+        dialects: Iterable[str] = (),
+        answers: Mapping[str, Any] | Iterable[Mapping[str, Any]] | Path | None = None,
+        depth: int = 3,
+        speculation: bool = True,
+        concurrency: int = 8,
+        max_concurrency: int | None = None,
+        context_length: int = 32_768,
+        token_delay_ms: float = 0.0,
+        api_key: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Raise UsageError for an unknown fault or dialect and for a broken answer book, OSError for a taken port."""
+        own = AnswerBook() if answers is None else read_book(answers) if isinstance(answers, Path) else _book(answers)
+        self.alias, self.speculation, self.concurrency, self.context_length = alias, speculation, concurrency, context_length
+        self.api_key, self.seed = api_key, seed
+        self.armed = arm(faults)
+        self.dialect = dialect(dialects)
+        self.depth = depth if speculation else 0
+        slow = max((armed.number for armed in self.armed if armed.fault.trait == "slow"), default=0)
+        self.step_s = max(token_delay_ms, slow) / 1000
+        self.seats = threading.BoundedSemaphore(max_concurrency) if max_concurrency else None
+        self.counters = Counters(depth=self.depth)
+        self.engine = Engine(
+            alias=alias,
+            book=own.joined(shipped_book()),
+            dialect=self.dialect,
+            faults=self.armed,
+            depth=self.depth,
+            context_length=context_length,
+            seed=seed,
+            counters=self.counters,
+        )
+        self.created = time.time()
+        self.ended = threading.Event()
+        self.died = False
+        self.seen: deque[dict[str, Any]] = deque(maxlen=_SEEN)
+        self._visits = 0
+        self._lock = threading.Lock()
+        self._listener = Listener(port, self)
+        self._thread: threading.Thread | None = None
+
+    @property
+    def port(self) -> int:
+        """Where it listens; connections wait from the constructor on."""
+        return int(self._listener.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """The root, without `/v1`."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> Self:
+        """Answer in threads of this process."""
+        self._thread = threading.Thread(target=self._listener.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Close every connection; hanging requests end too. Twice is fine."""
+        self.ended.set()
+        if self._thread is not None:
+            self._listener.shutdown()
+            self._thread.join()
+            self._thread = None
+        self._listener.close_all()
+
+    def die(self) -> None:
+        """End as a crash would: no goodbye to anyone. `died` tells the main of a process to exit with a status."""
+        self.died = True
+        self.ended.set()
+        self._listener.close_all()
+
+    def door(self, *, chat: bool) -> Door:
+        """What the faults do to the request that comes now."""
+        with self._lock:
+            self._visits += chat
+            visit = self._visits if chat else 0
+        for armed in self.armed:
+            if armed.fault.door and (armed.rate >= 1 or roll(self.seed, armed.fault.name, visit) < armed.rate):
+                door = armed.fault.door(visit, armed.number)
+                if door != ENTER:
+                    return door
+        return ENTER
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+def _book(answers: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> AnswerBook:
+    return book_of(answers if isinstance(answers, Mapping) else tuple(answers))
