@@ -1,0 +1,22 @@
+"""A file on disk to a Document whose top is a mapping."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_mtp.core.errors import SuiteError
+from pytest_mtp.suites.document import Document
+from pytest_mtp.suites.parsing import parse
+
+
+def read(path: Path, shown: str) -> Document:
+    """Raise SuiteError for whatever is wrong with the file, its bytes or its YAML."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SuiteError(f"the file cannot be read: {error.strerror or error}", path=shown, line=1) from None
+    document = parse(content, shown)
+    if not isinstance(document.value, dict):
+        what = "a list" if isinstance(document.value, list) else "a single value"
+        raise document.error(f"expected a mapping with the keys schema_version, suite, ..., got {what}")
+    return document

@@ -1,0 +1,42 @@
+"""Single values that a schema can only call text: dates, regular expressions, Python statements."""
+
+from __future__ import annotations
+
+import ast
+import datetime as dt
+import re
+import warnings
+
+from pytest_mtp.suites.document import Document, Place
+
+
+def check_date(document: Document, text: str, place: Place) -> None:
+    """Raise SuiteError unless ISO 8601 reads it as a day, a time or an instant."""
+    for kind in (dt.date, dt.datetime, dt.time):
+        try:
+            kind.fromisoformat(text)
+        except ValueError:
+            continue
+        return
+    raise document.error(f"{text!r} is no date or time of ISO 8601, such as 2026-01-31 or 2026-01-31T12:30:00Z", place)
+
+
+def check_regex(document: Document, pattern: str, place: Place) -> None:
+    """Raise SuiteError unless Python compiles it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a future warning is no fault of the suite today
+            re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise document.error(f"not a regular expression of Python: {error}", place) from None
+
+
+def check_python(document: Document, statement: str, place: Place) -> None:
+    """Raise SuiteError unless it parses; nothing is run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as an unknown escape in a string
+            ast.parse(statement)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        reason = error.msg if isinstance(error, SyntaxError) else type(error).__name__
+        raise document.error(f"not a Python statement: {reason}", place) from None
