@@ -77,7 +77,9 @@ def fault_of_protocol(error: ProtocolError, *, status: int, headers: Mapping[str
     return Fault(kind=kind, code=code, message=message, status=status, body=excerpt(body), headers=headers)
 
 
-def fault_of_exception(error: httpx.HTTPError | httpx.InvalidURL, *, url: str, waited: str, limit_s: float) -> Fault:
+def fault_of_exception(
+    error: httpx.HTTPError | httpx.InvalidURL, *, url: str, waited: str, limit_s: float, first_bytes: bytes = b""
+) -> Fault:
     """For a connection that failed; `waited` says how far the answer had come."""
     causes = list(_causes(error))
     where = bare_url(url, query=False)
@@ -99,6 +101,8 @@ def fault_of_exception(error: httpx.HTTPError | httpx.InvalidURL, *, url: str, w
             return _fault("connect", "INFRA.connect", f"not an address that can be asked: {where} ({error})")
         case httpx.DecodingError():
             return _fault("malformed", "PROTO.json", f"the body does not decode as its Content-Encoding says: {error}")
+        case httpx.RemoteProtocolError() if first_bytes[:5] != b"HTTP/"[: len(first_bytes)]:
+            return _fault_of_bytes(first_bytes, where=where)
         case httpx.RemoteProtocolError() if not any(sign in str(error) for sign in _ENDED):
             return _fault_of_http(str(error), where=where)
         case _:
@@ -116,9 +120,13 @@ def _fault_of_tls(error: Exception, cause: ssl.SSLError, *, where: str, waited: 
     return _fault("tls", "INFRA.tls", f"no TLS handshake with {where}{advice} ({words})")
 
 
-def _fault_of_http(words: str, *, where: str) -> Fault:
-    if "\\x15\\x03" in words:  # a TLS alert
+def _fault_of_bytes(first: bytes, *, where: str) -> Fault:
+    if first.startswith(b"\x15\x03"):  # a TLS alert
         return _fault("tls", "INFRA.tls", f"{where} answers in TLS; use https://")
+    return _fault("malformed", "PROTO.json", f"{where} does not speak HTTP; it begins with {first!r}")
+
+
+def _fault_of_http(words: str, *, where: str) -> Fault:
     if "location header" in words:
         return _fault("not_found", "INFRA.path", f"{where} redirects to an address that cannot be read")
     return _fault("malformed", "PROTO.json", f"the answer is not HTTP: {words[:300]}")

@@ -23,6 +23,7 @@ class Flight:
     clock: Clock = time.perf_counter_ns
     first_write_ns: int | None = None
     connected: bool = False  # a new connection was made for it
+    first_bytes: bytes = b""  # of what came back, as a protocol that is not HTTP shows there
 
     @classmethod
     def of(cls, limit_s: float) -> Flight:

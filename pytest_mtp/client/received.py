@@ -9,7 +9,7 @@ from pytest_mtp.client.sse import SseEvent, SseOverflowError, SseReader
 
 LINGER_S = 5.0  # after [DONE] or an error, the body has this long to end
 _HEAD, _TAIL = 192 << 10, 64 << 10
-_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbf")
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 class Received:
@@ -79,7 +79,7 @@ class Received:
                 del self._body[_HEAD:-_TAIL]
 
     def _decide(self) -> bool | None:
-        start = bytes(self._body[:64]).lstrip()
+        start = bytes(self._body[:64]).removeprefix(b"\xef\xbb\xbf").lstrip()
         if not start:
             return None
         if start[:1] in (b"{", b"[", b"<"):

@@ -25,7 +25,11 @@ class _Stream(httpcore.NetworkStream):
         self._inner = inner
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._inner.read(max_bytes, _limited(timeout, httpcore.ReadTimeout))
+        data = self._inner.read(max_bytes, _limited(timeout, httpcore.ReadTimeout))
+        flight = current()
+        if flight is not None and not flight.first_bytes:
+            flight.first_bytes = data[:64]
+        return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         flight = current()
