@@ -1,0 +1,129 @@
+"""What a reader wants to see of a run, in the order of its weight; the same for every form of report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_mtp.core.case import Severity
+from pytest_mtp.core.codes import CODES
+from pytest_mtp.core.facts import Control, SpecDecode
+from pytest_mtp.core.run import CaseResult, RunReport
+from pytest_mtp.core.verdict import Finding, Measure
+
+OUTCOMES = ("PASS", "FAIL", "missed", "INCONCLUSIVE", "BLOCKED")
+_FIRST = ("acceptance_rate", "mean_acceptance_length", "acceptance_at_position", "user_e2e_tps", "ttft")
+_RANK: Mapping[str, int] = {"critical": 0, "regression": 1, "model": 2, "note": 3}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One finding of one case."""
+
+    severity: Severity
+    code: str
+    node_id: str
+    title: str
+
+
+def by_weight(findings: Sequence[Finding]) -> list[Finding]:
+    """Most severe first, else as found."""
+    return sorted(findings, key=lambda finding: _RANK[finding.severity])
+
+
+def hint_of(code: str) -> str:
+    """What the table of codes advises; empty for a code of somebody's plugin."""
+    return CODES[code].hint if code in CODES else ""
+
+
+def blocking_rows(report: RunReport) -> list[Row]:
+    """What closes the gate, most severe first. A code's own severity stands in where the case is not in the report."""
+    known = {
+        (result.node_id, finding.code, finding.title): finding.severity for result in report.cases for finding in result.verdict.findings
+    }
+    rows = []
+    for block in report.gate.blocking:
+        default = CODES[block.code].severity if block.code in CODES else "critical"
+        severity = known.get((block.node_id, block.code, block.title)) or ("critical" if default == "case" else default)
+        rows.append(Row(severity=severity, code=block.code, node_id=block.node_id, title=block.title))
+    return sorted(rows, key=lambda row: _RANK[row.severity])
+
+
+def class_of(result: CaseResult) -> str:
+    """Its outcome; `missed` for a wrong answer that does not close the gate."""
+    return "missed" if result.verdict.outcome == "FAIL" and not result.closes else result.verdict.outcome
+
+
+def counts_by_suite(report: RunReport) -> dict[str, dict[str, int]]:
+    """Cases by suite and by the words of OUTCOMES."""
+    counts: dict[str, dict[str, int]] = {}
+    for result in report.cases:
+        row = counts.setdefault(result.suite, dict.fromkeys(OUTCOMES, 0))
+        row[class_of(result)] += 1
+    return counts
+
+
+def of_class(report: RunReport, name: str) -> list[CaseResult]:
+    """The cases of one class, in the order of the run."""
+    return [result for result in report.cases if class_of(result) == name]
+
+
+def reason_of(result: CaseResult) -> str:
+    """The one line of a case: the verdict's reason, else its weightiest finding."""
+    findings = by_weight(result.verdict.findings)
+    return result.verdict.reason or (f"{findings[0].code}: {findings[0].title}" if findings else "")
+
+
+def measures(report: RunReport) -> list[tuple[CaseResult, Measure]]:
+    """Every measure with its case; acceptance before speed before the rest, else in the order of the run."""
+    found = [(result, measure) for result in report.cases for measure in result.verdict.measures]
+    return sorted(found, key=lambda pair: next((at for at, name in enumerate(_FIRST) if pair[1].name.startswith(name)), len(_FIRST)))
+
+
+def number(measure: Measure) -> str:
+    """The value with its unit and, where there is one, its interval or spread."""
+    if measure.value is None:
+        return "not available"
+    as_share = measure.unit == "1"
+
+    def say(value: float) -> str:
+        return f"{100 * value:.1f}" if as_share else f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+
+    unit = " %" if as_share else f" {measure.unit}"
+    if measure.interval is None:
+        return say(measure.value) + unit
+    return f"{say(measure.value)}{unit} [{say(measure.interval.low)}, {say(measure.interval.high)}]"
+
+
+def interval_words(measure: Measure) -> str:
+    """What the brackets mean."""
+    if measure.interval is None:
+        return ""
+    return measure.interval.method if measure.interval.level == 1.0 else f"{100 * measure.interval.level:g} % {measure.interval.method}"
+
+
+def speculation_words(speculation: SpecDecode) -> str:
+    """The state first, then what is configured and what was accepted."""
+    parts: list[str] = [speculation.state]
+    if speculation.method:
+        parts.append(speculation.method + (f", depth {speculation.depth}" if speculation.depth else ""))
+    counts = speculation.acceptance
+    if counts is not None:
+        rate = f" = {100 * counts.rate:.1f} %" if counts.rate is not None else ""
+        parts.append(f"{counts.accepted} of {counts.drafted} drafts accepted{rate}")
+    return "; ".join(parts)
+
+
+def control_words(control: Control | None) -> str:
+    """What a later difference must exceed, in a line."""
+    if control is None:
+        return "not measured"
+    tokens = "" if control.disagree_tokens is None else f", {control.disagree_tokens} by token"
+    words = (
+        f"{control.prompts} prompts x {control.repeats}: {control.disagree_text} disagree as text{tokens}, {control.disagree_graded} by "
+        f"grade (upper bound {100 * control.upper:.0f} %)"
+    )
+    if control.step_checked:
+        words += f"; {control.step_checked} steps held against undrafted ones: {control.step_material} material, "
+        words += f"{control.step_neartie} near ties"
+    return words if control.usable else f"UNUSABLE, {control.reason}; {words}"

@@ -1,0 +1,139 @@
+"""`summary.md`: the run on one page, for a job summary or a pull request. Every word of a stranger is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pytest_mtp.core.facts import ServerFacts
+from pytest_mtp.core.run import CaseResult, RunReport
+from pytest_mtp.reports.digest import (
+    OUTCOMES,
+    blocking_rows,
+    control_words,
+    counts_by_suite,
+    hint_of,
+    interval_words,
+    measures,
+    number,
+    of_class,
+    reason_of,
+    speculation_words,
+)
+from pytest_mtp.reports.escape import code, prose
+
+_MOST_BLOCKING, _MOST_OTHERS, _MOST_MEASURES = 50, 30, 200
+MAX_BYTES = 900_000  # GitHub takes 1 MiB for the summaries of a step
+_HEADLINE = {
+    "pass": "Gate open",
+    "fail": "Gate CLOSED",
+    "inconclusive": "Gate CLOSED: inconclusive",
+    "blocked": "Gate CLOSED: the server could not be judged",
+}
+
+
+def summary_markdown(report: RunReport) -> str:
+    """At most `MAX_BYTES` of UTF-8."""
+    sections = [
+        _headline(report),
+        _servers(report.servers),
+        ["## Control", "", prose(control_words(report.control)), "", *_control_findings(report)],
+        _blocking(report),
+        _measures(report),
+        _counts(report),
+        _others("Inconclusive", of_class(report, "INCONCLUSIVE")),
+        _others("Missed without closing the gate", of_class(report, "missed")),
+    ]
+    return _capped("\n".join(line for section in sections for line in section))
+
+
+def _headline(report: RunReport) -> list[str]:
+    lines = [f"# {_HEADLINE[report.gate.verdict]}", "", *(f"- {prose(reason)}" for reason in report.gate.reasons)]
+    if not report.run.complete:
+        lines.append("- **the run ended early**: this is what was measured until then")
+    lines += [f"- {prose(note)}" for note in report.run.notes]
+    run = report.run
+    lines.append(f"- policy {report.gate.policy}, pytest-mtp {prose(run.version)}, {prose(run.started_at)}, {run.duration_s:.0f} s")
+    if report.gate.smallest_regression_seen is not None:
+        lines.append(f"- a regression smaller than {100 * report.gate.smallest_regression_seen:.1f} % may go unseen with these cases")
+    return [*lines, ""]
+
+
+def _servers(servers: Sequence[ServerFacts]) -> list[str]:
+    lines = []
+    for facts in servers:
+        version = f" {prose(facts.engine_version)}" if facts.engine_version else ""
+        lines += ["## Server", "", f"{prose(facts.engine)}{version}, model {code(facts.model)}, at {code(facts.endpoint.api_root)}"]
+        lines += ["", f"**Speculation:** {prose(speculation_words(facts.speculation))}", ""]
+        lines += [f"- {prose(line)}" for line in facts.speculation.evidence[:10]]
+        lines.append("")
+    return lines
+
+
+def _control_findings(report: RunReport) -> list[str]:
+    found = report.control.findings[:10] if report.control else ()
+    return [*(f"- {finding.severity} {code(finding.code)}: {prose(finding.title)}" for finding in found), *([""] if found else [])]
+
+
+def _blocking(report: RunReport) -> list[str]:
+    rows = blocking_rows(report)
+    if not rows:
+        return []
+    shown = rows[:_MOST_BLOCKING]
+    lines = [
+        f"## What closes the gate ({len(rows)})",
+        "",
+        *_table(
+            ("severity", "code", "case", "what"), ((row.severity, code(row.code), code(row.node_id), prose(row.title)) for row in shown)
+        ),
+    ]
+    if len(rows) > len(shown):
+        lines += ["", f"… and {len(rows) - len(shown)} more in the JSON report."]
+    hints = {row.code: hint for row in shown if (hint := hint_of(row.code))}
+    return [*lines, "", *(f"- {code(name)}: {prose(hint)}" for name, hint in hints.items()), ""]
+
+
+def _measures(report: RunReport) -> list[str]:
+    found = measures(report)
+    if not found:
+        return []
+    rows = [
+        (
+            code(result.verdict.case_id),
+            code(measure.name),
+            prose(measure.stratum),
+            prose(number(measure)),
+            str(measure.n),
+            prose("; ".join(filter(None, (interval_words(measure), measure.note)))),
+        )
+        for result, measure in found[:_MOST_MEASURES]
+    ]
+    rest = [f"… and {len(found) - _MOST_MEASURES} more in the JSON report.", ""] if len(found) > _MOST_MEASURES else []
+    return ["## Measures", "", *_table(("case", "measure", "of", "value", "n", "note"), rows), "", *rest]
+
+
+def _counts(report: RunReport) -> list[str]:
+    counts = counts_by_suite(report)
+    if not counts:
+        return []
+    rows = ((code(suite), *(str(row[name]) for name in OUTCOMES)) for suite, row in counts.items())
+    return ["## Cases", "", *_table(("suite", *(name.lower() for name in OUTCOMES)), rows), ""]
+
+
+def _others(title: str, results: Sequence[CaseResult]) -> list[str]:
+    if not results:
+        return []
+    lines = [f"- {code(result.node_id)}: {prose(reason_of(result))}" for result in results[:_MOST_OTHERS]]
+    rest = [f"- … and {len(results) - _MOST_OTHERS} more"] if len(results) > _MOST_OTHERS else []
+    return [f"## {title} ({len(results)})", "", *lines, *rest, ""]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def _capped(text: str) -> str:
+    data = text.encode("utf-8", "backslashreplace")
+    if len(data) <= MAX_BYTES:
+        return text
+    whole_lines = data[:MAX_BYTES].decode("utf-8", "ignore").rpartition("\n")[0]
+    return f"{whole_lines}\n\n… cut at {MAX_BYTES} bytes; the JSON report is complete.\n"

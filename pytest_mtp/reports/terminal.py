@@ -1,0 +1,109 @@
+"""Lines for pytest's terminal: most severe first, cut to the width, nothing in them that a server could have sent raw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_mtp.core.facts import ServerFacts
+from pytest_mtp.core.run import CaseResult, RunReport
+from pytest_mtp.reports.digest import (
+    OUTCOMES,
+    blocking_rows,
+    control_words,
+    counts_by_suite,
+    measures,
+    number,
+    of_class,
+    reason_of,
+    speculation_words,
+)
+from pytest_mtp.reports.printable import columns, fit, pad, printable
+
+_MOST_BLOCKING, _MOST_OTHERS = 12, 6
+_LABEL = 13
+
+
+def facts_line(facts: ServerFacts) -> str:
+    """The server in one line."""
+    version = f" {facts.engine_version}" if facts.engine_version else ""
+    return printable(
+        f"{facts.engine}{version}, model {facts.model}, {facts.endpoint.api_root}, speculation {speculation_words(facts.speculation)}"
+    )
+
+
+def summary_lines(report: RunReport, *, width: int = 80) -> list[str]:
+    """The run; every line fits `width` cells. The caller prints the verdict after it."""
+    lines = [
+        *(line for facts in report.servers for line in _labelled("server", _server_lines(facts))),
+        *_labelled("control", [control_words(report.control), *_control_findings(report)]),
+        *_table(_suite_rows(report)),
+        *_table(_measure_rows(report)),
+        *_others("inconclusive", of_class(report, "INCONCLUSIVE")),
+        *_others("missed", of_class(report, "missed")),
+        *_blocking_lines(report),
+        *_labelled("why", report.gate.reasons),
+        *([] if report.run.complete else ["the run ended early: this is what was measured until then"]),
+    ]
+    return [fit(line, max(20, width)).rstrip() for line in lines]
+
+
+def _labelled(label: str, texts: Sequence[str]) -> list[str]:
+    return [pad("" if at else label, _LABEL) + printable(text) for at, text in enumerate(texts)]
+
+
+def _server_lines(facts: ServerFacts) -> list[str]:
+    return [facts_line(facts), *facts.speculation.evidence[:3]]
+
+
+def _control_findings(report: RunReport) -> list[str]:
+    return [f"{finding.severity} {finding.code}: {finding.title}" for finding in report.control.findings[:4]] if report.control else []
+
+
+def _suite_rows(report: RunReport) -> list[list[str]]:
+    counts = counts_by_suite(report)
+    if not counts:
+        return []
+    used = [name for name in OUTCOMES if name == "PASS" or any(row[name] for row in counts.values())]
+    head = ["suite", *(name.lower() for name in used)]
+    return [head, *([printable(suite, limit=60), *(str(row[name] or "-") for name in used)] for suite, row in counts.items())]
+
+
+def _measure_rows(report: RunReport) -> list[list[str]]:
+    rows = [
+        [
+            printable(measure.name, limit=60),
+            printable(measure.stratum or result.verdict.case_id, limit=40),
+            printable(number(measure)),
+            f"n={measure.n}",
+        ]
+        for result, measure in measures(report)
+    ]
+    return [["measure", "of", "value", ""], *rows] if rows else []
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    if not rows:
+        return []
+    widths = [max(columns(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return ["", *("  ".join(pad(cell, width) for cell, width in zip(row, widths, strict=True)) for row in rows)]
+
+
+def _others(label: str, results: Sequence[CaseResult]) -> list[str]:
+    if not results:
+        return []
+    lines = [f"  {printable(result.node_id, limit=200)}: {printable(reason_of(result))}" for result in results[:_MOST_OTHERS]]
+    return ["", f"{label} ({len(results)})", *lines, *_rest(len(results) - _MOST_OTHERS)]
+
+
+def _blocking_lines(report: RunReport) -> list[str]:
+    rows = blocking_rows(report)
+    if not rows:
+        return [""]
+    lines = ["", f"closes the gate ({len(rows)})"]
+    for row in rows[:_MOST_BLOCKING]:
+        lines += [f"  {row.severity}  {printable(row.code)}  {printable(row.node_id, limit=200)}", f"      {printable(row.title)}"]
+    return [*lines, *_rest(len(rows) - _MOST_BLOCKING), ""]
+
+
+def _rest(count: int) -> list[str]:
+    return [f"  … and {count} more in the report"] if count > 0 else []
