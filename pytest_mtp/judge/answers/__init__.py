@@ -1,0 +1,1 @@
+"""One grader an answer kind."""

@@ -1,0 +1,1 @@
+"""JSON values: read exactly, compared by value, told apart by pointer."""

@@ -1,0 +1,1 @@
+"""Text as graders read it: normal forms, fences, markers, first differences."""
