@@ -18,7 +18,7 @@ from pytest_mtp.selftest.generation import DEFAULT_BUDGET, Choice, Setting, gene
 from pytest_mtp.selftest.request import BadRequest, ChatRequest
 from pytest_mtp.selftest.scene import Scene
 from pytest_mtp.selftest.speculation import Counters, Steps
-from pytest_mtp.selftest.tokens import count_prompt
+from pytest_mtp.selftest.tokens import count_prompt, split
 from pytest_mtp.selftest.wire import Completion, Frame, body_of, frames_of
 
 
@@ -42,14 +42,15 @@ class Engine:
         """The body, or the frames of a stream, and the number of steps that it takes. Raises BadRequest."""
         if not self.dialect.tools:
             request = replace(request, tools=(), tool_choice="none")
-        prompt_tokens = count_prompt(request.messages, request.tools)
+        prompt_tokens = count_prompt(request.messages, request.tools) + len(split(request.prefix or ""))
         if prompt_tokens >= self.context_length:
             raise BadRequest(
                 f"the prompt has {prompt_tokens} tokens and the context {self.context_length}", kind="exceed_context_size_error"
             )
         if request.prefix is not None and not self.dialect.prefill:
             request = replace(request, prefix=None)
-        scene = self._scene(request)
+        budget = min(request.max_tokens or DEFAULT_BUDGET, self.context_length - prompt_tokens)
+        scene = self._scene(request, budget)
         active = [armed.fault for armed in self.faults if armed.strikes(scene, self.seed)]
         answer = think(request, self.book)
         if self.dialect.reasoning and answer.reasoning is None:
@@ -64,7 +65,7 @@ class Engine:
             breaks_verify=any(fault.trait == "breaks-verify" for fault in active),
             wavers=any(fault.trait == "wavers" for fault in active),
         )
-        made = [generate(answer, request, setting, number=number, turn=scene.turn) for number in range(request.n)]
+        made = [generate(answer, request, setting, budget=budget, number=number, turn=scene.turn) for number in range(request.n)]
         spent = [steps for _, steps in made]
         generated = sum(max(1, sum(steps.sizes)) for steps in spent)  # an empty reply took one step: the end of turn
         completion = Completion(
@@ -86,12 +87,12 @@ class Engine:
             frames = fault.frames(frames, scene) if fault.frames else frames
         return frames, duration
 
-    def _scene(self, request: ChatRequest) -> Scene:
+    def _scene(self, request: ChatRequest, budget: int) -> Scene:
         asked = f"{request.key}/{request.prefix}"
         with self._lock:
             turn = self._turns[asked]
             self._turns[asked] += 1
-        return Scene(request=request, turn=turn, budget=request.max_tokens or DEFAULT_BUDGET)
+        return Scene(request=request, turn=turn, budget=budget)
 
     def _as_dialect(self, choice: Choice) -> Choice:
         if self.dialect.logprobs and self.dialect.verified_logprobs:

@@ -57,7 +57,7 @@ def endless_loop(answer: Answer, scene: Scene) -> Answer:
     head = pieces[:_WORDS_BEFORE_LOOP]
     loop = (pieces[_WORDS_BEFORE_LOOP : _WORDS_BEFORE_LOOP + _LOOP_TOKENS] or pieces) + [" again"]
     done = len(split(scene.request.prefix or ""))
-    times = (scene.budget + done) // len(loop) + 2
+    times = 2 * (scene.budget + done) // len(loop) + 2  # twice, since pieces may join into fewer tokens
     return replace(answer, content="".join(head + loop * times), loose=False)
 
 

@@ -17,6 +17,8 @@ from pytest_mtp.selftest.tokens import split, token_id
 Channel = Literal["reasoning", "content", "open", "arguments", "close", "hidden"]
 
 DEFAULT_BUDGET = 2048
+_NOISE_NATS = 0.8
+_UNDRAFTED = 2  # a continuation by one token drafts nothing, and so has nothing to verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Choice:
 class Setting:
     """What the engine was started with, as far as generation goes. `accepts` False is a drafter that never fits.
 
-    `breaks_verify` is a verify step that lets one wrong draft of a reply through.
+    `breaks_verify` is a verify step that lets wrong drafts through, `wavers` noise that changes close decisions.
     """
 
     depth: int
@@ -93,13 +95,15 @@ def rest_of(answer: Answer, prefix: str | None) -> tuple[list[Token], int]:
     return tokens_of(plain)[done:], done
 
 
-def generate(answer: Answer, request: ChatRequest, setting: Setting, *, number: int, turn: int) -> tuple[Choice, Steps]:
-    """Choice `number` of the reply. `turn` counts the times that this was asked: it seeds sampling where no seed is given."""
-    budget = request.max_tokens or DEFAULT_BUDGET
+def generate(answer: Answer, request: ChatRequest, setting: Setting, *, budget: int, number: int, turn: int) -> tuple[Choice, Steps]:
+    """Choice `number` of the reply, of `budget` tokens at most.
+
+    `turn` counts the times that this was asked before: it seeds sampling where no seed is given.
+    """
     meant, start = rest_of(answer, request.prefix)
     seed = request.seed if request.seed is not None else f"turn {turn}"
     said = _sample(meant[:budget], answer, request, start, seed=f"{seed}/{number}")
-    if setting.wavers:
+    if setting.wavers and answer.loose:
         said = _waver(said, request, start, turn)
     if setting.breaks_verify and setting.depth and answer.loose:
         said = _break_verify(said, request, start)
@@ -124,14 +128,16 @@ def _never(_position: int, _rank: int) -> bool:
 
 
 def _sample(meant: Sequence[Token], answer: Answer, request: ChatRequest, start: int, seed: str) -> list[Token]:
-    if not is_steered(request) or not answer.loose:
+    """Loose words are drawn; certain tokens change only where the bias forbids or favours them by name."""
+    if not is_steered(request) or not (answer.loose or request.bias):
         return list(meant)
     used: Counter[str] = Counter()
     said = []
     for position, token in enumerate(meant, start):
         text = token.text
-        if token.channel == "content" and choices_of(text):
-            ranked = candidates(request.key, position, text, loose=True)
+        free = answer.loose and bool(choices_of(text))
+        if token.channel == "content" and (free or token_id(text) in request.bias):
+            ranked = candidates(request.key, position, text, loose=answer.loose)
             text = choose(ranked, request, used, roll(request.key, position, seed))
             used[text] += 1
         said.append(Token(text, token.channel, token.call))
@@ -139,27 +145,28 @@ def _sample(meant: Sequence[Token], answer: Answer, request: ChatRequest, start:
 
 
 def _waver(said: Sequence[Token], request: ChatRequest, start: int, turn: int) -> list[Token]:
-    """Noise larger than the small gaps: now and then the second best is taken."""
+    """Noise beyond the small gaps: where the second best is close, it is as likely as the best."""
     wavered = list(said)
-    for place, token in enumerate(said):
-        options = choices_of(token.text) if token.channel == "content" else ()
-        if options and roll(request.key, start + place, "waver", turn) < 0.15:
-            second = candidates(request.key, start + place, token.text, loose=True).ranked[1][0]
+    for place, token in _loose_words(said):
+        (_, best), (second, next_best), *_ = candidates(request.key, start + place, token.text, loose=True).ranked
+        if best - next_best < _NOISE_NATS and roll(request.key, start + place, "waver", turn) < 0.5:
             wavered[place] = Token(second, token.channel, token.call)
     return wavered
 
 
 def _break_verify(said: Sequence[Token], request: ChatRequest, start: int) -> list[Token]:
-    """The first loose word beyond the sixth token of this generation becomes one that the model would hardly choose."""
+    """Every second loose word beyond the first tokens of this generation becomes one that the model would hardly choose."""
     broken = list(said)
-    for place, token in enumerate(said):
-        options = choices_of(token.text) if token.channel == "content" and place > 5 else ()
-        likely = {text for text, _ in candidates(request.key, start + place, token.text, loose=True).ranked} if options else set()
-        unlikely = [option for option in options if option not in likely]
-        if unlikely:
+    for count, (place, token) in enumerate((place, token) for place, token in _loose_words(said) if place >= _UNDRAFTED):
+        likely = {text for text, _ in candidates(request.key, start + place, token.text, loose=True).ranked}
+        unlikely = [option for option in choices_of(token.text) if option not in likely]
+        if unlikely and count % 2 == 0:
             broken[place] = Token(unlikely[0], token.channel, token.call)
-            break
     return broken
+
+
+def _loose_words(said: Sequence[Token]) -> list[tuple[int, Token]]:
+    return [(place, token) for place, token in enumerate(said) if token.channel == "content" and choices_of(token.text)]
 
 
 def _stop(said: Sequence[Token], words: tuple[str, ...]) -> tuple[list[Token], int, bool]:

@@ -96,6 +96,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._error(int(code), message or explain or HTTPStatus(code).phrase)
 
     def do_GET(self) -> None:
+        if self.headers.get("Content-Length") or self.headers.get("Transfer-Encoding"):
+            self.close_connection = True  # a body that nobody reads
         self._guarded(self._get)
 
     def do_POST(self) -> None:

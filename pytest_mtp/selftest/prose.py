@@ -9,6 +9,7 @@ from itertools import count
 
 from pytest_mtp.selftest.dice import pick
 from pytest_mtp.selftest.prose_words import LANGUAGES, NAMES
+from pytest_mtp.selftest.tokens import split
 
 _DEFAULT_WORDS = 110
 _LONG_WORDS = 420
@@ -58,11 +59,15 @@ def _fill(sentence: str, key: str, number: int, language: str) -> str:
 
 @cache
 def alternatives(word: str) -> tuple[str, ...]:
-    """The other one-token words of its slots, in any language; none for a word that no slot holds."""
+    """The other one-token words of its slots, in any language; none for a word that no slot holds.
+
+    Where words have no spaces, a token's borders follow from the lengths before it: stand-ins are as long as the word.
+    """
     for language in LANGUAGES.values():
         for options in language.slots.values():
             if word in options:
-                return tuple(other for other in options if other != word and len(other) <= 9)
+                fits = [other for other in options if other != word and len(split(other)) == 1]
+                return tuple(other for other in fits if language.joint or len(other) == len(word))
     return ()
 
 

@@ -73,7 +73,7 @@ class FakeServer:
         self.died = False
         self.seen: deque[dict[str, Any]] = deque(maxlen=_SEEN)
         self._visits = 0
-        self._lock = threading.Lock()
+        self._lock, self._stopping = threading.Lock(), threading.Lock()
         self._listener = Listener(port, self)
         self._thread: threading.Thread | None = None
 
@@ -96,17 +96,18 @@ class FakeServer:
     def stop(self) -> None:
         """Close every connection; hanging requests end too. Twice is fine."""
         self.ended.set()
-        if self._thread is not None:
-            self._listener.shutdown()
-            self._thread.join()
-            self._thread = None
-        self._listener.close_all()
+        with self._stopping:
+            if self._thread is not None:
+                self._listener.shutdown()
+                self._thread.join()
+                self._thread = None
+            self._listener.close_all()
 
     def die(self) -> None:
-        """End as a crash would: no goodbye to anyone. `died` tells the main of a process to exit with a status."""
+        """End as a crash would, in mid-request. `died` tells the main of a process to exit with a status."""
         self.died = True
         self.ended.set()
-        self._listener.close_all()
+        threading.Thread(target=self.stop, daemon=True).start()  # a request cannot wait for the end of its own server
 
     def door(self, *, chat: bool) -> Door:
         """What the faults do to the request that comes now."""
