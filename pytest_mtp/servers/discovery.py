@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from pytest_mtp.core.codes import CODES
 from pytest_mtp.core.errors import InfraError, nearest
-from pytest_mtp.core.exchange import Fault
 from pytest_mtp.core.protocols import Client, Fetched
 from pytest_mtp.servers.address import Address
 from pytest_mtp.servers.engines.document import items, text
-from pytest_mtp.servers.trouble import status_fault, trouble
+from pytest_mtp.servers.trouble import is_page, one_line, status_fault, trouble
 
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 2.0
@@ -42,9 +41,9 @@ def discover(client: Client, address: Address, *, wait_s: float, key_sent: bool)
         got = _patiently(client, url.removeprefix(address.root), deadline)
         fault = status_fault(got)
         if fault and fault.status == 503:
-            problem = f"{url}: still answers 503 after {wait_s:g} s: {fault.message}"
+            problem = f"{url} still answers 503 after {wait_s:g} s: {fault.message}"
             raise InfraError(problem, code="INFRA.busy", hint="Wait until the model is loaded, or raise --mtp-timeout.")
-        if fault and (fault.status in (404, 405, 501) or fault.kind == "not_found"):
+        if fault and fault.kind == "not_found":
             continue
         if fault and fault.kind != "refused":
             raise trouble(fault, url=url, doing="listing the models", key_sent=key_sent)
@@ -105,22 +104,12 @@ def _named(api_root: str, document: Mapping[str, object]) -> Discovery:
 
 
 def _not_a_list(url: str, got: Fetched) -> InfraError:
-    start = got.text.lstrip()[:200].lower()
-    if start.startswith(("<!doctype", "<html", "<!--", "<")):
+    if is_page(got.text):
         what = "a web page"
-    elif not start:
+    elif not got.text.strip():
         what = "an empty body"
     else:
-        what = f"no list of models but {' '.join(got.text.split())[:80]!r}"
+        what = f"no list of models but {one_line(got.text)[:80]!r}"
     return InfraError(
         f"{url} answers with {what}, not with JSON of an OpenAI-compatible API", code="INFRA.path", hint=CODES["INFRA.path"].hint
     )
-
-
-def unlisted(address: Address, fault: Fault | None) -> InfraError:
-    """The error for a server without a model list, when no model was named: `fault` is what a blind completion met."""
-    if fault and fault.kind == "not_found":
-        problem = f"{address.root}: neither a list of models nor chat completions, at {' or '.join(address.api_roots)}"
-        return InfraError(problem, code="INFRA.path", hint=CODES["INFRA.path"].hint)
-    problem = f"{address.root} does not list its models, so the name of one is needed"
-    return InfraError(problem, code="INFRA.model", hint="Give it with --mtp-model NAME.")

@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_mtp.core.errors import UsageError, nearest
 from pytest_mtp.core.record import Json
 from pytest_mtp.servers.launched import LaunchedServer, Plan, Planner
+from pytest_mtp.servers.params import Params
 
 _NO_PARAMS: Mapping[str, Json] = {}
 
@@ -44,19 +45,21 @@ def _demo(params: Mapping[str, Json]) -> Plan:
 
 
 def _fake(params: Mapping[str, Json]) -> Plan:
-    """`faults`: a list of names; started by module name, since servers/ does not know selftest/."""
-    unknown = [key for key in params if key not in ("faults", "port")]
-    if unknown:
-        raise UsageError(f"the fake server has no parameter {unknown[0]!r}{nearest(unknown[0], ('faults', 'port'))}; it has faults, port")
-    faults = params.get("faults", [])
-    if not isinstance(faults, list | tuple) or not all(isinstance(fault, str) for fault in faults):
-        raise UsageError(f"parameter 'faults' of the fake server: expected a list of names, got {faults!r}")
-    chosen = [word for fault in faults for word in ("--fault", str(fault))]
+    """Started by module name, since servers/ does not know selftest/; the names of faults and dialects are checked there."""
+    given = Params("fake", params, known=("faults", "dialects", "speculation", "alias", "port", *_FAKE_NUMBERS))
+    words = ["--speculation", "on" if given.flag("speculation", default=True) else "off"]
+    for key, option in (("faults", "--fault"), ("dialects", "--dialect")):
+        words += [word for name in given.names(key) for word in (option, name)]
+    for key in _FAKE_NUMBERS:
+        if key in params:
+            words += [f"--{key.replace('_', '-')}", f"{given.number(key, default=0):g}"]
 
     def command(port: int, alias: str) -> Sequence[str]:
-        return [sys.executable, "-m", "pytest_mtp.selftest.fake", "--port", str(port), "--alias", alias, *chosen]
+        return [sys.executable, "-m", "pytest_mtp.selftest.fake", "--port", str(port), "--alias", alias, *words]
 
-    return Plan(command=command)
+    return Plan(command=command, alias=given.name("alias"), port=given.whole("port", default=0, highest=65535) or None)
 
+
+_FAKE_NUMBERS = ("depth", "concurrency", "max_concurrency", "context_length", "token_delay_ms", "seed")
 
 _PLANNERS: dict[str, Callable[[Mapping[str, Json]], Plan]] = {"demo": _demo, "fake": _fake}

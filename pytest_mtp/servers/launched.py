@@ -15,26 +15,30 @@ from pytest_mtp.core.protocols import Client, Engine
 from pytest_mtp.core.record import Json
 from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.address import parse_address
-from pytest_mtp.servers.attach import introduce
 from pytest_mtp.servers.discovery import Discovery, discover
 from pytest_mtp.servers.engines.registry import engine_of
+from pytest_mtp.servers.introduction import introduce
 from pytest_mtp.servers.probes import prove_ready
 from pytest_mtp.servers.process import ChildProcess, free_port, telling_line
 from pytest_mtp.servers.server import listens, open_client
 
 _PORT_ATTEMPTS = 5
 _POLL_S = 0.05
+_DYING_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """How to start one kind of server with given parameters.
 
-    `command` takes a port and an alias: a name that no other server has, by which ours is known. `model` is the name to
-    ask for, the alias where it is None. `configured` is what the parameters say of speculation: configuration, not proof.
+    `command` takes a port and an alias: a name that no other server has, by which ours is known. `alias` and `port` are set
+    where the user wants these. `model` is the name to ask for, the alias where it is None. `configured` is what the
+    parameters say of speculation: configuration, not proof.
     """
 
     command: Callable[[int, str], Sequence[str]]
+    alias: str | None = None
+    port: int | None = None
     model: str | None = None
     engine_version: str | None = None
     configured: SpecDecode | None = None
@@ -77,6 +81,10 @@ class LaunchedServer:
         """Its process runs."""
         return self._child.alive()
 
+    def ended_within(self, seconds: float) -> bool:
+        """Wait for its end. After a lost connection ask this and not `alive`: a dying process is alive a little longer."""
+        return self._child.ended_within(seconds)
+
     def exit_code(self) -> int | None:
         """Negative for a signal; None while it runs."""
         return self._child.exit_code()
@@ -106,20 +114,19 @@ class LaunchedServer:
 
     def _start(self, *, port: int | None) -> None:
         plan = self._planner(self._params)
-        wished = self._params.get("port", port)
         deadline = time.monotonic() + self._timeout_s
-        for attempt in range(_PORT_ATTEMPTS):
-            chosen = wished if isinstance(wished, int) and (attempt == 0 or "port" in self._params) else free_port()
+        for chosen in (plan.port or port or free_port(), *(free_port() for _ in range(_PORT_ATTEMPTS - 1))):
             if self._try(plan, chosen, deadline):
                 return
-            if "port" in self._params:
+            if plan.port:
                 raise UsageError(f"port {chosen} for the {self._name} server is taken by another program; leave `port` out for a free one")
         raise InfraError(f"{_PORT_ATTEMPTS} ports in turn were taken while the {self._name} server started", code="INFRA.start")
 
     def _try(self, plan: Plan, port: int, deadline: float) -> bool:
         """Start on this port. False when the port turns out to be another's; the child is gone then."""
-        alias = f"{self._name}-{secrets.token_hex(4)}"
-        child = ChildProcess(plan.command(port, alias), log=self._run_dir / f"{alias}.log")
+        unique = f"{self._name}-{secrets.token_hex(4)}"
+        alias = plan.alias or unique
+        child = ChildProcess(plan.command(port, alias), log=self._run_dir / f"{unique}.log")
         root = f"http://127.0.0.1:{port}"
         endpoint = Endpoint(root=root, api_root=f"{root}/v1", model=plan.model or alias)
         client = open_client(endpoint, api_key=None, timeout_s=self._timeout_s)
@@ -174,9 +181,13 @@ class LaunchedServer:
 
     def _first_reply(self, child: ChildProcess, client: Client, endpoint: Endpoint) -> Reply:
         try:
-            return prove_ready(client, url=endpoint.api_root, model=endpoint.model)
+            reply = prove_ready(client, url=endpoint.api_root, model=endpoint.model)
         except InfraError as error:
-            raise self._failed(child, f"gave no answer: {error.problem}" if child.alive() else _ended(child)) from None
+            ended = child.ended_within(_DYING_S)
+            raise self._failed(child, _ended(child) if ended else f"gave no answer: {error.problem}") from None
+        if not child.alive():  # then somebody else answered
+            raise self._failed(child, _ended(child))
+        return reply
 
     def _failed(self, child: ChildProcess, what: str) -> InfraError:
         problem = f"the {self._name} server {what}; its log says: {telling_line(child.log)}"

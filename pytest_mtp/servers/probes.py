@@ -6,7 +6,6 @@ import dataclasses
 from dataclasses import dataclass
 
 from pytest_mtp.core.ask import Ask, Sampling
-from pytest_mtp.core.errors import InfraError
 from pytest_mtp.core.exchange import Fault
 from pytest_mtp.core.facts import Capabilities
 from pytest_mtp.core.protocols import Client, Engine
@@ -16,6 +15,8 @@ from pytest_mtp.servers.engines.generic import Generic
 from pytest_mtp.servers.trouble import trouble
 
 _QUESTION = Ask(messages=({"role": "user", "content": "Why is the sky blue?"},), sampling=Sampling(temperature=0.0, max_tokens=1))
+
+_COMMON_TOKEN = "The"  # noqa: S105 (a word, no secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +47,6 @@ def prove_ready(client: Client, *, url: str, model: str, key_sent: bool = False)
     answer = attempt(client)
     if isinstance(answer, Reply):
         return answer
-    if answer.kind in ("not_found", "refused") and "model" in answer.message.lower():
-        problem = f"{url} lists the model {model!r} or was told so, and refuses it: {' '.join(answer.message.split())[:200]}"
-        raise InfraError(problem, code="INFRA.model", hint="Use another of its names, --mtp-model NAME.")
     raise trouble(answer, url=f"{url}/chat/completions", doing=f"asking {model!r} for one token", key_sent=key_sent)
 
 
@@ -70,14 +68,15 @@ def probe(client: Client, engine: Engine, first: Reply) -> Probed:
 
 
 def _continues(client: Client, engine: Engine, first: Reply) -> tuple[bool | None, bool | None, tuple[str, ...]]:
-    """Whether a final assistant message is continued, judged by its price in tokens and not by any generated text.
+    """Whether a final assistant message is continued, judged by its price in tokens and not by the sense of any text.
 
-    The one token that the server itself says first is put into its mouth: a prompt that goes on with it is one token
-    longer, one that closes the turn and opens another is longer by the markup of both, one that drops it is not longer.
+    The one token that the server itself says first is put into its mouth. A prompt that goes on with it is one token longer;
+    one that closes the turn and opens another is longer by the markup of both. Not longer at all: it was dropped, and then
+    the first token comes again, or it is not counted.
     """
     adapter = Generic(continues=True) if isinstance(engine, Generic) else engine
-    prefix = first.text
-    asked = adapter.continuation(_QUESTION, prefix) if prefix.strip() else None
+    prefix = first.text if first.text.strip() or first.reasoning else _COMMON_TOKEN
+    asked = adapter.continuation(_QUESTION, prefix) if prefix else None
     before = first.usage.prompt_tokens if first.usage else None
     if asked is None or before is None:
         return None, None, ("prefill: not tried, since the first reply has no text or no token counts",)
@@ -86,6 +85,6 @@ def _continues(client: Client, engine: Engine, first: Reply) -> tuple[bool | Non
     if reply is None or after is None:
         return False, None, ("prefill: a final assistant message was refused",)
     grown = after - before
-    if grown != 1:
-        return False, None, (f"prefill: one token of the assistant's own words made the prompt {grown} tokens longer, not 1",)
-    return True, reply.text.startswith(prefix) and reply.text != prefix, ("prefill: a final assistant message is continued",)
+    if grown == 1 or (grown == 0 and reply.text != first.text):
+        return True, reply.text.startswith(prefix) and reply.text != prefix, ("prefill: a final assistant message is continued",)
+    return False, None, (f"prefill: one token of the assistant's own words made the prompt {grown} tokens longer, not 1",)

@@ -11,7 +11,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -32,13 +33,16 @@ class ChildProcess:
     Stop it from any thread; every method may be called after its end.
     """
 
-    def __init__(self, command: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None) -> None:
-        """Start it, with stdout and stderr into `log`. Raise InfraError when the program cannot be run at all."""
-        self.log = log
+    def __init__(self, command: Sequence[str], *, log: Path, grace_s: float = GRACE_S) -> None:
+        """Start it, with stdout and stderr into `log`. Raise InfraError when the program cannot be run at all.
+
+        `grace_s` is what it gets between SIGTERM and SIGKILL.
+        """
+        self.log, self._grace_s = log, grace_s
         log.parent.mkdir(parents=True, exist_ok=True)
         tether_read, self._tether = os.pipe()
         self._report, report_write = os.pipe()
-        leash = [sys.executable, "-m", "pytest_mtp.servers.leash", str(tether_read), str(report_write), "--", *command]
+        leash = [sys.executable, "-m", "pytest_mtp.servers.leash", str(tether_read), str(report_write), str(grace_s), *command]
         with log.open("ab") as sink:
             self._leash = subprocess.Popen(  # noqa: S603 (a command of ours, no shell)
                 leash,
@@ -47,7 +51,7 @@ class ChildProcess:
                 stderr=subprocess.STDOUT,
                 pass_fds=(tether_read, report_write),
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": _import_path(), "PYTHONUNBUFFERED": "1", **(env or {})},
+                env={**os.environ, "PYTHONPATH": _import_path(), "PYTHONUNBUFFERED": "1"},
             )
         os.close(tether_read)
         os.close(report_write)
@@ -59,6 +63,16 @@ class ChildProcess:
         """The program runs."""
         return self._leash.poll() is None and "exit " not in self._hear(0)
 
+    def ended_within(self, seconds: float) -> bool:
+        """Wait for its end. A dying program drops its connections a moment before its end can be seen."""
+        deadline = time.monotonic() + seconds
+        while self.alive():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            self._hear(left)
+        return True
+
     def exit_code(self) -> int | None:
         """Of the program, negative for a signal; None while it runs, or where nobody could tell."""
         found = re.search(r"^exit (-?\d+)$", self._hear(0), flags=re.MULTILINE)
@@ -68,12 +82,12 @@ class ChildProcess:
         """The last lines it wrote."""
         return tail(self.log, lines)
 
-    def stop(self, grace_s: float = GRACE_S) -> None:
-        """SIGTERM to the group, SIGKILL to what is left after `grace_s`. Nothing of it runs afterwards."""
+    def stop(self) -> None:
+        """SIGTERM to the group, SIGKILL to what is left after the grace. Nothing of it runs afterwards."""
         if self._leash.poll() is None:
             self._signal(signal.SIGTERM)
             try:
-                self._leash.wait(grace_s)
+                self._leash.wait(self._grace_s)
             except subprocess.TimeoutExpired:
                 self._signal(signal.SIGKILL)
                 self._leash.wait()

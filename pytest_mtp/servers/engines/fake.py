@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_mtp.core.ask import Ask
-from pytest_mtp.core.facts import Acceptance, ServerFacts
+from pytest_mtp.core.facts import Acceptance, ServerFacts, SpecDecode
 from pytest_mtp.core.protocols import Client
 from pytest_mtp.core.reply import Reply
-from pytest_mtp.servers.engines.document import owners
+from pytest_mtp.servers.engines.document import count, fetch_json, mapping, owners, text
 from pytest_mtp.servers.engines.exposition import draft_counters
 from pytest_mtp.servers.engines.prefill import with_final_assistant
 from pytest_mtp.servers.engines.timings import timings_acceptance
@@ -17,17 +18,36 @@ from pytest_mtp.servers.engines.timings import timings_acceptance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fake:
-    """Speaks llama.cpp's dialect under a signature of its own."""
+    """Speaks llama.cpp's dialect under a signature of its own; `speculates` as there."""
 
     name: str = "fake"
+    speculates: bool | None = None
 
     def identify(self, client: Client, models: Mapping[str, object]) -> Sequence[str]:  # noqa: ARG002 (the signature says enough)
         """By its signature under `/v1/models`."""
         return ("/v1/models: owned_by is 'pytest-mtp-fake'",) if "pytest-mtp-fake" in owners(models) else ()
 
-    def facts(self, client: Client, facts: ServerFacts) -> ServerFacts:  # noqa: ARG002 (it tells nothing beyond the API)
-        """The same facts."""
-        return facts
+    def facts(self, client: Client, facts: ServerFacts) -> ServerFacts:
+        """From `/fake/info`: what it was configured to do, which proves nothing."""
+        told = mapping(fetch_json(client, "/fake/info"))
+        speculation = mapping(told.get("speculation"))
+        enabled = speculation.get("enabled")
+        if not isinstance(enabled, bool):
+            return facts
+        configured = SpecDecode(
+            state="unknown" if enabled else "inactive",
+            method=text(speculation.get("method")),
+            depth=count(speculation.get("depth")) if enabled else None,
+            evidence=(f"/fake/info: speculation is {'configured, not yet proven' if enabled else 'off'}",),
+        )
+        return dataclasses.replace(
+            facts,
+            engine_version=text(told.get("version")),
+            concurrency=count(told.get("concurrency")) or facts.concurrency,
+            context_length=count(told.get("context_length")) or facts.context_length,
+            speculation=configured,
+            details={**facts.details, "speculative": enabled},
+        )
 
     def counters(self, client: Client) -> Acceptance | None:
         """Of the whole server since its start."""
@@ -36,7 +56,7 @@ class Fake:
 
     def acceptance_of(self, reply: Reply) -> Acceptance | None:
         """From `timings`, as llama.cpp."""
-        return timings_acceptance(reply, speculates=None)
+        return timings_acceptance(reply, speculates=self.speculates)
 
     def continuation(self, ask: Ask, prefix: str) -> Ask | None:
         """A final assistant message is continued."""

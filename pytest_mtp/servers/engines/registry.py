@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 from pytest_mtp.core.errors import UsageError, nearest
@@ -40,7 +41,7 @@ def engine_of(facts: ServerFacts) -> Engine:
     if facts.engine not in _ENGINES:
         raise UsageError(f"no adapter for engine {facts.engine!r}{nearest(facts.engine, engine_names())}")
     engine = _ENGINES[facts.engine]
-    if isinstance(engine, LlamaCpp):
-        speculative = facts.details.get("speculative")
-        return LlamaCpp(speculates=speculative if isinstance(speculative, bool) else None)
+    speculative = facts.details.get("speculative")
+    if isinstance(engine, LlamaCpp | Fake) and isinstance(speculative, bool):
+        return dataclasses.replace(engine, speculates=speculative)
     return engine

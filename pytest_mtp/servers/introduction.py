@@ -1,0 +1,47 @@
+"""The identity card of a server that has answered."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from pytest_mtp.core.facts import Endpoint, ServerFacts
+from pytest_mtp.core.protocols import Client
+from pytest_mtp.core.reply import Reply
+from pytest_mtp.servers.discovery import Discovery
+from pytest_mtp.servers.engines.document import count, items
+from pytest_mtp.servers.engines.registry import engine_of, identify
+from pytest_mtp.servers.probes import probe
+
+DEFAULT_CONCURRENCY = 4
+
+
+def introduce(client: Client, endpoint: Endpoint, found: Discovery, first: Reply, evidence: Sequence[str]) -> ServerFacts:
+    """Everything that a server which answered tells about itself.
+
+    The engine's own pages are read last: some of them fill only after a request.
+    """
+    engine, reasons = identify(client, found.document)
+    probed = probe(client, engine, first)
+    facts = ServerFacts(
+        endpoint=endpoint,
+        engine=engine.name,
+        model=endpoint.model,
+        models=found.names,
+        concurrency=DEFAULT_CONCURRENCY,
+        context_length=_context_length(found, endpoint.model),
+        capabilities=probed.capabilities,
+        evidence=(*evidence, *reasons, *probed.evidence),
+        details=probed.details,
+    )
+    facts = engine.facts(client, facts)
+    bound = engine_of(facts)
+    offered = True if bound.acceptance_of(first) else facts.capabilities.request_acceptance
+    capabilities = dataclasses.replace(facts.capabilities, metrics=bound.counters(client) is not None, request_acceptance=offered)
+    return dataclasses.replace(facts, capabilities=capabilities)
+
+
+def _context_length(found: Discovery, model: str) -> int | None:
+    """Some servers, vLLM among them, say it under `/v1/models`."""
+    name = found.aliases.get(model, model)
+    return next((count(entry.get("max_model_len")) for entry in items(found.document.get("data")) if entry.get("id") == name), None)
