@@ -6,7 +6,7 @@ import ast
 import re
 from fractions import Fraction
 
-_SUM = re.compile(r"(?<![\w.])[-(]*\d[\d\s.,()]*(?:[-+*/×÷^−–]\s*[-(]*\d[\d\s.,()]*)+")
+_SUM = re.compile(r"(?<![\w.])[-(]{0,9}\d[\d\s.,()]{0,40}(?:[-+*/×÷^−–]\s?[-(]{0,9}\d[\d\s.,()]{0,40})+")  # bounded: prompts may be long
 _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-", ",": None, " ": None})
 _LARGEST_POWER = 64
 

@@ -19,13 +19,13 @@ from pytest_mtp.selftest.tokens import text_of
 Stratum = Literal["prose", "code", "structured"]
 
 _ECHO = re.compile(
-    r"^(?:please )?(?:repeat|echo|say|write|output|copy)[^\n:]*?(?:exactly|verbatim|after me|text|string|word)[^\n:]*:\s*(.+)$",
+    r"^(?:please )?(?:repeat|echo|say|write|output|copy)[^\n:]{0,120}?(?:exactly|verbatim|after me|text|string|word)[^\n:]{0,120}:\s*(.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_COUNT = re.compile(r"\bcount\b.*?\bfrom (\d{1,3}) (?:to|up to|through) (\d{1,3})\b", re.IGNORECASE)
+_COUNT = re.compile(r"\bcount\b.{0,80}?\bfrom (\d{1,3}) (?:to|up to|through) (\d{1,3})\b", re.IGNORECASE)
 _CODE = re.compile(
-    r"\b(?:python|javascript|java|rust|c\+\+|sql|bash)\b.*\b(?:function|program|script|class|code|query)\b"
-    r"|\b(?:write|implement)\b.*\b(?:function|program|script|class|code)\b",
+    r"\b(?:python|javascript|java|rust|c\+\+|sql|bash)\b.{0,200}\b(?:function|program|script|class|code|query)\b"
+    r"|\b(?:write|implement)\b.{0,200}\b(?:function|program|script|class|code)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _NAMES = ("total", "count", "result", "value", "index", "item", "pair", "row", "key", "line", "width", "depth", "score", "limit", "offset")

@@ -48,7 +48,7 @@ DIALECTS: dict[str, dict[str, Any]] = {
     "reasoning": {"reasoning": "reasoning"},
     "empty-content": {"content_with_calls": ""},
     "no-space": {"space_after_colon": False},
-    "split-code-points": {"split_bytes": 7},
+    "split-code-points": {"split_bytes": 23},
     "role-in-each": {"role_in_each": True},
 }
 

@@ -13,13 +13,15 @@ from pytest_mtp.selftest.book import AnswerBook
 from pytest_mtp.selftest.brain import think
 from pytest_mtp.selftest.dialects import Dialect
 from pytest_mtp.selftest.dice import digest
-from pytest_mtp.selftest.faults import Armed
+from pytest_mtp.selftest.faults import Armed, Fault
 from pytest_mtp.selftest.generation import DEFAULT_BUDGET, Choice, Setting, generate
 from pytest_mtp.selftest.request import BadRequest, ChatRequest
 from pytest_mtp.selftest.scene import Scene
 from pytest_mtp.selftest.speculation import Counters, Steps
 from pytest_mtp.selftest.tokens import count_prompt, split
 from pytest_mtp.selftest.wire import Completion, Frame, body_of, frames_of
+
+_REASONING = "The user wants a reply. I know it, so I give it."
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,49 +45,57 @@ class Engine:
         if not self.dialect.tools:
             request = replace(request, tools=(), tool_choice="none")
         prompt_tokens = count_prompt(request.messages, request.tools) + len(split(request.prefix or ""))
-        if prompt_tokens >= self.context_length:
-            raise BadRequest(
-                f"the prompt has {prompt_tokens} tokens and the context {self.context_length}", kind="exceed_context_size_error"
-            )
-        if request.prefix is not None and not self.dialect.prefill:
+        room = self.context_length - prompt_tokens
+        if room <= 0:
+            words = f"the prompt has {prompt_tokens} tokens, the context {self.context_length}"
+            raise BadRequest(words, kind="exceed_context_size_error")
+        if not self.dialect.prefill:
             request = replace(request, prefix=None)
-        budget = min(request.max_tokens or DEFAULT_BUDGET, self.context_length - prompt_tokens)
-        scene = self._scene(request, budget)
+        scene = self._scene(request, min(request.max_tokens or DEFAULT_BUDGET, room))
         active = [armed.fault for armed in self.faults if armed.strikes(scene, self.seed)]
-        answer = think(request, self.book)
-        if self.dialect.reasoning and answer.reasoning is None:
-            answer = replace(answer, reasoning="The user wants a reply. I know it, so I give it.")
-        elif not self.dialect.reasoning:
-            answer = replace(answer, reasoning=None)
-        for fault in active:
-            answer = fault.answer(answer, scene) if fault.answer else answer
-        setting = Setting(
-            depth=self.depth,
-            accepts=not any(fault.trait == "rejects-drafts" for fault in active),
-            breaks_verify=any(fault.trait == "breaks-verify" for fault in active),
-            wavers=any(fault.trait == "wavers" for fault in active),
-        )
-        made = [generate(answer, request, setting, budget=budget, number=number, turn=scene.turn) for number in range(request.n)]
-        spent = [steps for _, steps in made]
-        generated = sum(max(1, sum(steps.sizes)) for steps in spent)  # an empty reply took one step: the end of turn
-        completion = Completion(
-            id=f"chatcmpl-{digest(request.key, scene.turn)}",
-            created=int(self.started),
-            model=self.alias,
-            choices=tuple(self._as_dialect(choice) for choice, _ in made),
-            usage=self._usage(prompt_tokens, generated),
-            timings=self._timings(prompt_tokens, generated, spent),
-        )
+        made = self._generate(scene, active)
+        completion, duration = self._complete(made, scene, prompt_tokens), max(len(steps.sizes) for _, steps in made)
         for fault in active:
             completion = fault.completion(completion, scene) if fault.completion else completion
-        self._count(prompt_tokens, generated, spent, completion)
-        duration = max(len(steps.sizes) for steps in spent)
         if not request.stream:
             return body_of(completion, self.dialect), duration
         frames = frames_of(completion, self.dialect, include_usage=request.include_usage)
         for fault in active:
             frames = fault.frames(frames, scene) if fault.frames else frames
         return frames, duration
+
+    def _generate(self, scene: Scene, active: Sequence[Fault]) -> list[tuple[Choice, Steps]]:
+        answer = think(scene.request, self.book)
+        if not self.dialect.reasoning:
+            answer = replace(answer, reasoning=None)
+        elif answer.reasoning is None:
+            answer = replace(answer, reasoning=_REASONING)
+        for fault in active:
+            answer = fault.answer(answer, scene) if fault.answer else answer
+        traits = {fault.trait for fault in active}
+        setting = Setting(
+            depth=self.depth,
+            accepts="rejects-drafts" not in traits,
+            breaks_verify="breaks-verify" in traits,
+            wavers="wavers" in traits,
+        )
+        numbers = range(scene.request.n)
+        return [generate(answer, scene.request, setting, budget=scene.budget, number=number, turn=scene.turn) for number in numbers]
+
+    def _complete(self, made: Sequence[tuple[Choice, Steps]], scene: Scene, prompt_tokens: int) -> Completion:
+        spent = [steps for _, steps in made]
+        generated = sum(max(1, sum(steps.sizes)) for steps in spent)  # an empty reply took one step: the end of turn
+        for steps in spent:
+            self.counters.add(steps)
+        self.counters.served(prompt_tokens, generated, tuple(str(choice.finish) for choice, _ in made))
+        return Completion(
+            id=f"chatcmpl-{digest(scene.request.key, scene.turn)}",
+            created=int(self.started),
+            model=self.alias,
+            choices=tuple(self._as_dialect(choice) for choice, _ in made),
+            usage=self._usage(prompt_tokens, generated),
+            timings=self._timings(prompt_tokens, generated, spent),
+        )
 
     def _scene(self, request: ChatRequest, budget: int) -> Scene:
         asked = f"{request.key}/{request.prefix}"
@@ -122,8 +132,3 @@ class Engine:
             timings["draft_n"] = sum(steps.drafted for steps in spent)
             timings["draft_n_accepted"] = sum(steps.accepted for steps in spent)
         return timings
-
-    def _count(self, prompt_tokens: int, generated: int, spent: Sequence[Steps], completion: Completion) -> None:
-        for steps in spent:
-            self.counters.add(steps)
-        self.counters.served(prompt_tokens, generated, tuple(str(choice.finish) for choice in completion.choices))

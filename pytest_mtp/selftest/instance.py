@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _DEPTH = 12
+_LONGEST = 2000
 _FORMATS = {
     "date": "2025-01-15",
     "date-time": "2025-01-15T12:00:00Z",
@@ -49,7 +50,7 @@ def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> 
         return {name: instance(properties.get(name, {"type": "string"}), root, depth + 1) for name in schema.get("required") or ()}
     if kind == "array":
         first = instance(schema.get("items", {"type": "string"}), root, depth + 1)
-        return [first] * int(schema.get("minItems", 1))
+        return [first] * min(int(schema.get("minItems", 1)), _LONGEST)
     if kind in ("integer", "number"):
         return _number(schema)
     if kind == "boolean":
@@ -57,7 +58,7 @@ def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> 
     if kind == "null":
         return None
     words = _FORMATS.get(str(schema.get("format")), "value")
-    least, most = int(schema.get("minLength", 0)), schema.get("maxLength")
+    least, most = min(int(schema.get("minLength", 0)), _LONGEST), schema.get("maxLength")
     words = words.ljust(least, "e")
     return words[: int(most)] if most is not None else words
 

@@ -13,6 +13,7 @@ from pytest_mtp.selftest.tokens import split
 
 _DEFAULT_WORDS = 110
 _LONG_WORDS = 420
+_MOST_WORDS = 6000
 _COMMON = {
     "de": "der die und ist nicht ein auf wie was schreibe über bitte",
     "fr": "le la les est une des sur avec que écris pour quelle",
@@ -89,7 +90,7 @@ def words_of(prompt: str) -> int:
     lower = prompt.lower()
     if asked := re.search(r"(\d{1,4})[ -](word|sentence|paragraph|wörter|satz|sätze|mots|phrases|palabras|parole)", lower):
         per = {"sentence": 14, "satz": 14, "sätze": 14, "phrases": 14, "paragraph": 70}.get(asked.group(2), 1)
-        return max(8, int(asked.group(1)) * per)
+        return min(max(8, int(asked.group(1)) * per), _MOST_WORDS)
     if re.search(r"\b(one|a single|short|brief) (sentence|line)\b", lower):
         return 12
     return _LONG_WORDS if re.search(r"\b(long|story|essay|detailed|at length)\b", lower) else _DEFAULT_WORDS

@@ -89,7 +89,7 @@ class FakeServer:
 
     def start(self) -> Self:
         """Answer in threads of this process."""
-        self._thread = threading.Thread(target=self._listener.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(target=self._listener.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
         return self
 

@@ -170,3 +170,13 @@ def test_a_book_file_that_is_no_json_is_named(tmp_path):
     path.write_text("{")
     with pytest.raises(UsageError, match=r"book\.json"):
         read_book(path)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["1 ", "1,", "(1", "write ", "python ", "count ", "Repeat ", "Ann ", "“", "1-", "for the "],
+)
+def test_long_prompts_are_read_in_linear_time(honest, unit):
+    prompt, tools = unit * 10_000, honest.prompts["two calls"]["tools"]
+    assert honest.choice(prompt, max_tokens=3)["finish_reason"] in ("stop", "length")
+    assert honest.choice(prompt, max_tokens=3, tools=tools)["message"]
