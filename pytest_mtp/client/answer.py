@@ -70,7 +70,7 @@ def _fault_of_break(broken: Break, got: Received, *, url: str, limit_s: float) -
         code = "PROTO.sse" if got.streamed else "PROTO.json"
         fault = Fault(kind="malformed", code=code, message=f"{broken}; reading stopped")
     else:
-        fault = fault_of_exception(broken, url=url, waited=got.told, limit_s=limit_s, first_bytes=got.flight.first_bytes)
+        fault = fault_of_exception(broken, url=url, waited=got.told, limit_s=limit_s, flight=got.flight)
     return replace(fault, status=got.status or None, body=excerpt(got.body), headers=got.headers or None)
 
 

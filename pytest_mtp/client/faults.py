@@ -10,6 +10,7 @@ import httpx
 
 from pytest_mtp.client.assemble import ProtocolError
 from pytest_mtp.client.complaint import Complaint, complaint_in, complaint_of
+from pytest_mtp.client.flight import Flight
 from pytest_mtp.client.redaction import bare_url
 from pytest_mtp.core.exchange import Fault, FaultKind
 
@@ -78,35 +79,42 @@ def fault_of_protocol(error: ProtocolError, *, status: int, headers: Mapping[str
 
 
 def fault_of_exception(
-    error: httpx.HTTPError | httpx.InvalidURL, *, url: str, waited: str, limit_s: float, first_bytes: bytes = b""
+    error: httpx.HTTPError | httpx.InvalidURL, *, url: str, waited: str, limit_s: float, flight: Flight | None = None
 ) -> Fault:
     """For a connection that failed; `waited` says how far the answer had come."""
+    first = flight.first_bytes if flight else b""
     causes = list(_causes(error))
     where = bare_url(url, query=False)
     tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
     if tls is not None:
         return _fault_of_tls(error, tls, where=where, waited=waited)
     match error:
-        case httpx.ConnectTimeout() | httpx.PoolTimeout():
-            return _fault("connect", "INFRA.connect", f"no connection to {where} in time")
+        case httpx.ConnectTimeout() | httpx.PoolTimeout() | httpx.ConnectError() | httpx.ProxyError():
+            return _fault_of_connecting(error, causes, where=where, connected=flight is not None and flight.connected)
         case httpx.TimeoutException():
             return _fault("timeout", "INFRA.timeout", f"not done within {limit_s:g} s, {waited}")
-        case httpx.ProxyError():
-            return _fault("connect", "INFRA.connect", f"the proxy did not connect to {where}: {error}")
-        case httpx.ConnectError():
-            unknown = any(isinstance(cause, socket.gaierror) for cause in causes)
-            lead = "the host name does not resolve" if unknown else "no connection"
-            return _fault("connect", "INFRA.connect", f"{lead} ({where}): {_last(causes)}")
         case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
             return _fault("connect", "INFRA.connect", f"not an address that can be asked: {where} ({error})")
         case httpx.DecodingError():
             return _fault("malformed", "PROTO.json", f"the body does not decode as its Content-Encoding says: {error}")
-        case httpx.RemoteProtocolError() if first_bytes[:5] != b"HTTP/"[: len(first_bytes)]:
-            return _fault_of_bytes(first_bytes, where=where)
+        case httpx.RemoteProtocolError() if first[:5] != b"HTTP/"[: len(first)]:
+            return _fault_of_bytes(first, where=where)
         case httpx.RemoteProtocolError() if not any(sign in str(error) for sign in _ENDED):
             return _fault_of_http(str(error), where=where)
         case _:
             return _fault("reset", "INFRA.reset", f"the connection ended {waited}: {_last(causes)}")
+
+
+def _fault_of_connecting(error: Exception, causes: list[BaseException], *, where: str, connected: bool) -> Fault:
+    if isinstance(error, httpx.TimeoutException):
+        if connected:
+            return _fault("tls", "INFRA.tls", f"{where} takes connections, and no TLS handshake followed; does it speak plain http://?")
+        return _fault("connect", "INFRA.connect", f"no connection to {where} in time")
+    if isinstance(error, httpx.ProxyError):
+        return _fault("connect", "INFRA.connect", f"the proxy did not connect to {where}: {error}")
+    unknown = any(isinstance(cause, socket.gaierror) for cause in causes)
+    lead = "the host name does not resolve" if unknown else "no connection"
+    return _fault("connect", "INFRA.connect", f"{lead} ({where}): {_last(causes)}")
 
 
 def _fault_of_tls(error: Exception, cause: ssl.SSLError, *, where: str, waited: str) -> Fault:

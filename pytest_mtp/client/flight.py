@@ -26,9 +26,9 @@ class Flight:
     first_bytes: bytes = b""  # of what came back, as a protocol that is not HTTP shows there
 
     @classmethod
-    def of(cls, limit_s: float) -> Flight:
+    def of(cls, limit_s: float, clock: Clock = time.perf_counter_ns) -> Flight:
         """One that starts now."""
-        return cls(deadline_ns=time.perf_counter_ns() + int(limit_s * 1e9))
+        return cls(deadline_ns=clock() + int(limit_s * 1e9), clock=clock)
 
     def left_s(self) -> float:
         """Seconds until the deadline, not negative."""

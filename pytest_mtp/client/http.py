@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -14,7 +15,7 @@ import tenacity
 
 from pytest_mtp.client.answer import Answer, read_answer
 from pytest_mtp.client.faults import fault_of_exception
-from pytest_mtp.client.flight import Flight, under_way
+from pytest_mtp.client.flight import Clock, Flight, under_way
 from pytest_mtp.client.proxies import proxy_for
 from pytest_mtp.client.received import Received
 from pytest_mtp.client.redaction import bare_url, masked_headers, scrubbed
@@ -44,19 +45,19 @@ class HttpClient:
         retry: RetryPolicy | None = None,
         max_body: int = MAX_BODY,
         transport: httpx.BaseTransport | None = None,
+        clock: Clock = time.perf_counter_ns,
     ) -> None:
-        """`timeout_s` limits one whole attempt, from connecting to the last byte. Raises UsageError for an unusable key."""
-        self._endpoint, self._timeout_s, self._max_body = endpoint, timeout_s, max_body
+        """`timeout_s` limits one whole attempt, from connecting to the last byte. Raises UsageError for an unusable address or key."""
+        self._endpoint, self._timeout_s, self._max_body, self._clock = endpoint, timeout_s, max_body, clock
         self._retry = retry or RetryPolicy()
         self._key = _usable(api_key)
-        root = urlsplit(endpoint.api_root)
+        schemes = {_scheme(endpoint.root), _scheme(endpoint.api_root)}
         headers = {"user-agent": "pytest-mtp", "accept": "application/json, text/event-stream"}
         if self._key:
             headers["authorization"] = f"Bearer {self._key}"
         nothing_kept = DefaultCookiePolicy(allowed_domains=[])  # each request alike: no cookie pins us to one replica
         self._http = httpx.Client(
-            transport=transport
-            or DeadlineTransport(tls="https" in (root.scheme, urlsplit(endpoint.root).scheme), proxy=proxy_for(endpoint.api_root)),
+            transport=transport or DeadlineTransport(tls="https" in schemes, proxy=proxy_for(endpoint.api_root)),
             headers=headers,
             cookies=CookieJar(policy=nothing_kept),
             timeout=httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s)),
@@ -108,7 +109,7 @@ class HttpClient:
         )
 
     def _post(self, url: str, content: bytes, *, stream: bool) -> Answer:
-        got = Received(Flight.of(self._timeout_s), asked_stream=stream, max_body=self._max_body)
+        got = Received(Flight.of(self._timeout_s, self._clock), asked_stream=stream, max_body=self._max_body)
         request = self._http.build_request("POST", url, content=content, headers={"content-type": "application/json"})
         answer = read_answer(self._http, request, got, limit_s=self._timeout_s)
         return answer if answer.fault is None else replace(answer, fault=self._scrubbed(answer.fault))
@@ -123,7 +124,7 @@ class HttpClient:
             raise ValueError(f"a path below the server's root is expected, got {bare_url(path, query=False)!r}")
         url = f"{self._endpoint.root.rstrip('/')}/{path.lstrip('/')}"
         limit_s = min(self._timeout_s, FETCH_S)
-        flight = Flight.of(limit_s)
+        flight = Flight.of(limit_s, self._clock)
         try:
             with under_way(flight):
                 return self._get(httpx.URL(url), _HOPS)
@@ -160,6 +161,16 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
     except (ValueError, TypeError, RecursionError) as error:
         raise UsageError(f"the request cannot be written as JSON: {error}") from None
+
+
+def _scheme(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # a broken IPv6 address
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"{bare_url(url, query=False)!r} is no http(s) address, for example http://127.0.0.1:8000/v1")
+    return parts.scheme
 
 
 def _usable(key: str | None) -> str | None:

@@ -69,11 +69,12 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> _Stream:
+        limit = _limited(timeout, httpcore.ConnectTimeout)
+        stream = _Stream(self._inner.connect_tcp(host, port, limit, local_address, socket_options))
         flight = current()
         if flight is not None:
             flight.connected = True
-        limit = _limited(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._inner.connect_tcp(host, port, limit, local_address, socket_options))
+        return stream
 
     def sleep(self, seconds: float) -> None:
         self._inner.sleep(seconds)

@@ -23,9 +23,9 @@ class Talk:
         data = b""
         while b"\r\n\r\n" not in data:
             piece = self.connection.recv(65536)
-            if not piece:
-                return b""
             data += piece
+            if not piece or data.startswith(b"\x16"):  # gone, or a TLS greeting
+                return data
         head, _, body = data.partition(b"\r\n\r\n")
         length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
         while length and len(body) < int(length.group(1)):
@@ -48,6 +48,10 @@ class Talk:
         """Say nothing more until the client goes away."""
         while self.connection.recv(65536):
             pass
+
+    def shut(self) -> None:
+        """End in good order without a word."""
+        self.connection.shutdown(socket.SHUT_RDWR)
 
     def reset(self) -> None:
         """End with RST instead of FIN."""
