@@ -1,0 +1,1 @@
+"""Which script and which language a text is in, by tables small enough to read."""
