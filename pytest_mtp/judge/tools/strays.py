@@ -1,0 +1,67 @@
+"""Markers that a parser left behind: in the text, and inside the arguments of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_mtp.core.case import CaseSeverity
+from pytest_mtp.core.verdict import Finding
+from pytest_mtp.judge.judgement import View
+from pytest_mtp.judge.reasoning import FAMILIES
+from pytest_mtp.judge.tools.reading import ReadCall
+from pytest_mtp.judge.tools.report import found, kept
+from pytest_mtp.judge.tools.written import Passage, is_special, markers_of
+from pytest_mtp.judge.words.fences import code_spans, inside
+from pytest_mtp.judge.words.normal import excerpt
+
+_MARKERS = markers_of()
+_THINKING = tuple(tag for pair in FAMILIES for tag in pair)
+_ENDINGS = ("</parameter>", "</function>", "</tool_call>", "</arg_value>", "</invoke>")
+_MOST_SHOWN = 6
+
+
+def text_strays(text: str, there: Sequence[Passage], view: View, case_severity: CaseSeverity) -> Iterator[Finding]:
+    """Special tokens anywhere; tags such as </tool_call> where they stand alone on a line or end the text.
+
+    `there` are the blocks already found, of which only the marker is known to be one.
+    """
+    talk, code = view.prompt, None
+    seen: dict[str, int] = {
+        passage.marker: passage.start for passage in there if passage.marker and _stands_out(text, passage.marker, passage.start)
+    }
+    for marker in _MARKERS:
+        at = text.find(marker)
+        if at < 0 or marker in talk or any(marker in other for other in seen) or not _stands_out(text, marker, at):
+            continue
+        code = code_spans(text) if code is None else code
+        if not inside(code, at) and not (view.truncated and text.endswith(marker)):
+            seen[marker] = at
+    if seen:
+        words = ", ".join(list(seen)[:_MOST_SHOWN])
+        at = min(seen.values())
+        title = f"call markers stand in the text: {words}"
+        evidence = {"markers": list(seen), "text": kept(text[max(0, at - 200) : at + 400])}
+        yield found("TOOL.leak", title, case_severity, where="content", evidence=evidence)
+
+
+def _stands_out(text: str, marker: str, at: int) -> bool:
+    if is_special(marker):
+        return True
+    line_start = text.rfind("\n", 0, at) + 1
+    line_end = text.find("\n", at)
+    line = text[line_start : line_end if line_end >= 0 else len(text)]
+    return line.strip() == marker or not text[at + len(marker) :].strip()
+
+
+def argument_strays(calls: Sequence[ReadCall], view: View, case_severity: CaseSeverity) -> Iterator[Finding]:
+    """Markers of calls or of reasoning inside arguments, unless the conversation is about them."""
+    for call in calls:
+        text = call.wire.arguments
+        if "<" not in text and "[" not in text and "◁" not in text:
+            continue
+        left = [marker for marker in (*_MARKERS, *_THINKING) if marker in text and (is_special(marker) or marker in _THINKING)]
+        left += [ending for ending in _ENDINGS if ending + '"' in text]
+        left = [marker for marker in dict.fromkeys(left) if marker not in view.prompt]
+        if left and call.parsed.whole:  # arguments that are no object have told it already
+            title = f"{call.where} {excerpt(call.name, 40)}: markers inside the arguments: {', '.join(left[:_MOST_SHOWN])}"
+            yield found("TOOL.leak", title, case_severity, where=call.where, evidence={"arguments": kept(text), "markers": left})
