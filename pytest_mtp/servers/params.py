@@ -48,15 +48,19 @@ class Params:
         return value if isinstance(value, str) else None
 
     def names(self, key: str) -> tuple[str, ...]:
-        """A list of texts, empty where it is not given."""
+        """A list of texts, or a single one; empty where it is not given."""
         value = self._values.get(key, ())
+        if isinstance(value, str):
+            return (value,)
         if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
             self._refuse(key, "a list of names")
         return tuple(str(item) for item in value)
 
     def rates(self, key: str) -> tuple[float, ...]:
-        """A list of numbers from 0 to 1, empty where it is not given."""
+        """A list of numbers from 0 to 1, or a single one; empty where it is not given."""
         value = self._values.get(key, ())
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            value = (value,)
         numbers = (
             [item for item in value if isinstance(item, int | float) and not isinstance(item, bool)]
             if isinstance(value, list | tuple)

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import psutil
 
@@ -39,11 +40,11 @@ class ChildProcess:
         `grace_s` is what it gets between SIGTERM and SIGKILL.
         """
         self.log, self._grace_s = log, grace_s
-        log.parent.mkdir(parents=True, exist_ok=True)
+        sink = _opened(log)
         tether_read, self._tether = os.pipe()
         self._report, report_write = os.pipe()
         leash = [sys.executable, "-m", "pytest_mtp.servers.leash", str(tether_read), str(report_write), str(grace_s), *command]
-        with log.open("ab") as sink:
+        with sink:
             self._leash = subprocess.Popen(  # noqa: S603 (a command of ours, no shell)
                 leash,
                 stdin=subprocess.DEVNULL,
@@ -130,6 +131,14 @@ def telling_line(log: Path) -> str:
     lines = [line.strip() for line in tail(log, 200).splitlines() if line.strip()]
     speaking = [line for line in lines if _TELLING.search(line)]
     return (speaking or lines or ["it wrote nothing"])[-1][:300]
+
+
+def _opened(log: Path) -> BinaryIO:
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        return log.open("ab")
+    except OSError as error:
+        raise InfraError(f"the log {log} cannot be written: {error.strerror}", code="INFRA.start") from None
 
 
 def _start_of(pid: int) -> float:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from pytest_mtp.client.http import HttpClient
+from pytest_mtp.client.proxies import proxy_for
 from pytest_mtp.core.facts import Endpoint, ServerFacts
 from pytest_mtp.core.protocols import Client, Engine
 from pytest_mtp.servers.engines.registry import engine_of
@@ -42,7 +43,10 @@ class BoundServer:
         """By a TCP connection; for a process that we launched also by its id and its time of start."""
         if self._facts.launched and not _runs(self._facts):
             return False
-        parts = urlsplit(self._facts.endpoint.root)
+        root = self._facts.endpoint.root
+        if proxy_for(root) is not None:  # then nobody but the proxy can be reached directly
+            return self._client.fetch("/").fault is None
+        parts = urlsplit(root)
         return listens(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
 
     def log_tail(self, lines: int = 20) -> str:

@@ -145,6 +145,13 @@ def test_a_program_that_is_not_there_is_an_error_of_the_start(tmp_path):
     assert failed.value.code == "INFRA.start"
 
 
+def test_a_log_that_cannot_be_written_is_an_error_of_the_start(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InfraError, match="cannot be written") as failed:
+        ChildProcess(["true"], log=tmp_path / "file" / "child.log")
+    assert failed.value.code == "INFRA.start"
+
+
 @pytest.mark.parametrize("manner", ["obedient", "stubborn"])
 def test_a_killed_controller_leaves_nothing_behind(tmp_path, manner):
     log = tmp_path / "child.log"

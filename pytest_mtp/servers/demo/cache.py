@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,15 @@ def locked(folder: Path) -> Iterator[None]:
     with (folder / "lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed processes left half done. The caller holds the lock."""
+    for leftover in folder.glob(".*"):
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+        else:
+            leftover.unlink()
 
 
 @contextmanager
