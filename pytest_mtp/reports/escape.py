@@ -7,9 +7,9 @@ import re
 from pytest_mtp.reports.printable import printable
 
 _MARKUP = re.compile(r"([\\`*_\[\]~$])")
-_BLOCK = re.compile(r"^([#+=-]|\d+(?=[.)]))")
+_BLOCK = re.compile(r"^([#=]|[+-](?=[\s+-]|$)|\d+(?=[.)](?:\s|$)))")
 _LINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp)(?=:)|\bwww(?=\.)|@|#(?=\d)")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}  # a pipe may not even be escaped in a table's code span
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&vert;"}  # a pipe may not even be escaped in a table's code span
 
 
 def prose(text: object, *, limit: int = 400) -> str:

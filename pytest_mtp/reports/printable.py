@@ -9,37 +9,45 @@ _MOST_MARKS = 4  # combining marks on one letter; more of them climb over the ne
 
 
 def printable(text: object, *, limit: int = 400) -> str:
-    """One line of at most `limit` characters of the original. Newlines and tabs are escapes too."""
+    """One line of about `limit` characters. Newlines and tabs are escapes too."""
     whole = str(text)
-    return _escaped(whole[:limit], keep="") + _tail(whole, limit)
+    shown, complete = _escaped(whole, keep="", limit=limit)
+    return shown if complete else f"{shown}… ({len(whole)} characters)"
 
 
 def printable_lines(text: object, *, limit: int = 4000, lines: int = 40) -> list[str]:
-    """Several lines; how much was left out is said in the last one."""
+    """Several lines of about `limit` characters together; how much was left out is said in the last one."""
     whole = str(text)
-    rows = whole[:limit].split("\n")
-    shown = [_escaped(row.removesuffix("\r"), keep="\t").replace("\t", "    ") for row in rows[:lines]]
+    shown: list[str] = []
+    rows = whole[: limit + 1].split("\n")
+    for row in rows[:lines]:
+        line, complete = _escaped(row.removesuffix("\r"), keep="\t", limit=max(0, limit))
+        shown.append(line.replace("\t", "    "))
+        limit -= len(line) + 1
+        if not complete:
+            shown[-1] += f"… ({len(whole)} characters in all)"
+            return shown
     if len(rows) > lines:
-        shown.append(f"… {len(rows) - lines} more lines" + (f", {len(whole)} characters in all" if len(whole) > limit else ""))
-    elif len(whole) > limit:
-        shown[-1] += _tail(whole, limit)
+        shown.append(f"… more lines, {len(whole)} characters in all")
     return shown
 
 
-def _tail(whole: str, limit: int) -> str:
-    return f"… ({len(whole)} characters)" if len(whole) > limit else ""
-
-
-def _escaped(text: str, *, keep: str) -> str:
-    if text.isascii() and text.isprintable():
-        return text
-    out, marks = [], 0
+def _escaped(text: str, *, keep: str, limit: int) -> tuple[str, bool]:
+    """The text and whether all of it is there."""
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text, True
+    out: list[str] = []
+    size = marks = 0
     for char in text:
         category = unicodedata.category(char)
         marks = marks + 1 if category in ("Mn", "Me") else 0
         hidden = (category in _HIDDEN and char not in keep) or marks > _MOST_MARKS
         out.append(_escape(char) if hidden else " " if category == "Zs" else char)
-    return "".join(out)
+        size += len(out[-1])
+        if size > limit:
+            out.pop()
+            return "".join(out), False
+    return "".join(out), True
 
 
 def _escape(char: str) -> str:
@@ -59,15 +67,29 @@ def columns(text: str) -> int:
 
 def fit(text: str, width: int) -> str:
     """Cut to `width` cells, with `…` where something is gone."""
-    if columns(text) <= width:
-        return text
-    kept, used = [], 0
-    for char in text:
+    return text if columns(text) <= width else _start(text, width - 1) + "…" if width > 0 else ""
+
+
+def _start(text: str, width: int) -> str:
+    """As much of the beginning as `width` cells hold."""
+    used = 0
+    for at, char in enumerate(text):
         used += columns(char)
-        if used > width - 1:
-            break
-        kept.append(char)
-    return "".join(kept) + "…" if width > 0 else ""
+        if used > width:
+            return text[:at]
+    return text
+
+
+def wrap(text: str, width: int, *, lines: int = 4) -> list[str]:
+    """Broken at spaces into at most `lines` rows of `width` cells; a word that is longer is broken where it must."""
+    rows: list[str] = []
+    rest = text.strip()
+    while len(rows) < lines - 1 and columns(rest) > width:
+        head = _start(rest, width)
+        cut = len(head) if rest[len(head)] == " " else head.rfind(" ")
+        rows.append((head[:cut] if cut > 0 else head).rstrip())
+        rest = rest[len(rows[-1]) :].lstrip()
+    return [*rows, fit(rest, width)] if rest else rows
 
 
 def pad(text: str, width: int) -> str:

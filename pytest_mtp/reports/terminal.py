@@ -17,7 +17,7 @@ from pytest_mtp.reports.digest import (
     reason_of,
     speculation_words,
 )
-from pytest_mtp.reports.printable import columns, fit, pad, printable
+from pytest_mtp.reports.printable import columns, fit, pad, printable, wrap
 
 _MOST_BLOCKING, _MOST_OTHERS = 12, 6
 _LABEL = 13
@@ -33,26 +33,34 @@ def facts_line(facts: ServerFacts) -> str:
 
 def summary_lines(report: RunReport, *, width: int = 80) -> list[str]:
     """The run; every line fits `width` cells. The caller prints the verdict after it."""
+    width = max(40, width)
     lines = [
-        *(line for facts in report.servers for line in _labelled("server", _server_lines(facts))),
-        *_labelled("control", [control_words(report.control), *_control_findings(report)]),
+        *(line for facts in report.servers for line in _labelled("server", _server_lines(facts), width)),
+        *_labelled("control", [control_words(report.control), *_control_findings(report)], width),
         *_table(_suite_rows(report)),
         *_table(_measure_rows(report)),
-        *_others("inconclusive", of_class(report, "INCONCLUSIVE")),
-        *_others("missed", of_class(report, "missed")),
-        *_blocking_lines(report),
-        *_labelled("why", report.gate.reasons),
+        *_others("inconclusive", of_class(report, "INCONCLUSIVE"), width),
+        *_others("missed, without closing the gate", of_class(report, "missed"), width),
+        *_blocking_lines(report, width),
+        *_labelled("why", report.gate.reasons, width),
         *([] if report.run.complete else ["the run ended early: this is what was measured until then"]),
     ]
-    return [fit(line, max(20, width)).rstrip() for line in lines]
+    return [fit(line, width).rstrip() for line in lines]
 
 
-def _labelled(label: str, texts: Sequence[str]) -> list[str]:
-    return [pad("" if at else label, _LABEL) + printable(text) for at, text in enumerate(texts)]
+def _labelled(label: str, texts: Sequence[str], width: int) -> list[str]:
+    rows = [row for text in texts for row in wrap(printable(text), width - _LABEL)]
+    return [pad("" if at else label, _LABEL) + row for at, row in enumerate(rows)]
 
 
 def _server_lines(facts: ServerFacts) -> list[str]:
-    return [facts_line(facts), *facts.speculation.evidence[:3]]
+    """The speculation on a line of its own: it must not be cut at the edge of the screen."""
+    version = f" {facts.engine_version}" if facts.engine_version else ""
+    return [
+        f"{facts.engine}{version}, model {facts.model}, at {facts.endpoint.api_root}",
+        f"speculation {speculation_words(facts.speculation)}",
+        *facts.speculation.evidence[:3],
+    ]
 
 
 def _control_findings(report: RunReport) -> list[str]:
@@ -88,21 +96,25 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["", *("  ".join(pad(cell, width) for cell, width in zip(row, widths, strict=True)) for row in rows)]
 
 
-def _others(label: str, results: Sequence[CaseResult]) -> list[str]:
+def _others(label: str, results: Sequence[CaseResult], width: int) -> list[str]:
     if not results:
         return []
-    lines = [f"  {printable(result.node_id, limit=200)}: {printable(reason_of(result))}" for result in results[:_MOST_OTHERS]]
+    lines = [row for result in results[:_MOST_OTHERS] for row in _entry(printable(result.node_id, limit=200), reason_of(result), width)]
     return ["", f"{label} ({len(results)})", *lines, *_rest(len(results) - _MOST_OTHERS)]
 
 
-def _blocking_lines(report: RunReport) -> list[str]:
+def _blocking_lines(report: RunReport, width: int) -> list[str]:
     rows = blocking_rows(report)
     if not rows:
         return [""]
     lines = ["", f"closes the gate ({len(rows)})"]
     for row in rows[:_MOST_BLOCKING]:
-        lines += [f"  {row.severity}  {printable(row.code)}  {printable(row.node_id, limit=200)}", f"      {printable(row.title)}"]
+        lines += _entry(f"{row.severity} {printable(row.code)} {printable(row.node_id, limit=200)}", row.title, width)
     return [*lines, *_rest(len(rows) - _MOST_BLOCKING), ""]
+
+
+def _entry(head: str, words: str, width: int) -> list[str]:
+    return [f"  {head}", *(f"      {row}" for row in wrap(printable(words), width - 6))]
 
 
 def _rest(count: int) -> list[str]:
