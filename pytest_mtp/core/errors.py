@@ -33,6 +33,10 @@ class InfraError(MtpError):
         super().__init__(f"{problem}\n  {hint}" if hint else problem)
 
 
+class NotOffered(MtpError):  # noqa: N818  # not an error: the case is skipped with this reason
+    """The server does not offer what a case needs."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """` (did you mean 'x'?)` for the closest known word, or nothing."""
     close = difflib.get_close_matches(word, [str(item) for item in known], n=1, cutoff=0.6)

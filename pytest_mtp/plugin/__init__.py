@@ -1,1 +1,131 @@
-"""pytest meets the gate. The only room that imports pytest."""
+"""pytest meets the gate. The only room that imports pytest.
+
+Loaded in every pytest run of our users, so this file and what it imports at the top need the standard library and pytest
+alone; the rest is imported once there is a server or a suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_mtp.plugin import fixtures as fixtures  # a module of this package, not a name of it
+from pytest_mtp.plugin import hookspecs as hookspecs  # as above
+from pytest_mtp.plugin.collect import BUILT_IN, SUFFIX, CaseItem, SuiteFile
+from pytest_mtp.plugin.keys import RESULT, RUN, SETTINGS, WANTS_DEFAULT_SUITE
+from pytest_mtp.plugin.options import OPTIONS, add_options, values_of
+
+if TYPE_CHECKING:
+    from pytest_mtp.plugin.controller import Controller
+
+DEFAULT_SUITE = "standard"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Our options."""
+    add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Our hooks."""
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    """Built-in suites become paths before pytest reads its arguments: those of --mtp-suite, and `builtin:NAME[::CASE]`."""
+    known = vars(early_config.known_args_namespace)
+    ini = {option.key: early_config.getini(option.key) for option in OPTIONS}
+    suites = values_of(known, ini)["suite"].words
+    named = [place for place, word in enumerate(args) if word.startswith(BUILT_IN)]
+    if not suites and not named:
+        return
+    from pytest_mtp.plugin.arguments import suite_paths  # noqa: PLC0415  # the plugin is loaded in every pytest run
+
+    for place in reversed(named):
+        name, separator, case = args[place].partition("::")
+        args[place : place + 1] = [f"{path}{separator}{case}" for path in suite_paths(name)]
+    args += [str(path) for word in suites for path in suite_paths(word)]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Settle the options; the controller is the process without workerinput."""
+    config.pluginmanager.register(fixtures, "mtp-fixtures")
+    config.addinivalue_line("markers", "mtp(needs=(), alone=False): a test of an LLM server; `alone` holds the server's exclusive lease")
+    words = values_of(vars(config.option), {option.key: config.getini(option.key) for option in OPTIONS})
+    if not words["server"].words and not words["launch"].words:
+        return
+    from pytest_mtp.plugin.controller import Controller  # noqa: PLC0415  # as above
+    from pytest_mtp.plugin.settings import settings_of  # noqa: PLC0415  # as above
+    from pytest_mtp.plugin.worker import register_extensions, start_worker  # noqa: PLC0415  # as above
+
+    settings = settings_of(config)
+    config.stash[SETTINGS] = settings
+    register_extensions(config)
+    workerinput = getattr(config, "workerinput", None)
+    if workerinput is None:
+        config.stash[WANTS_DEFAULT_SUITE] = config.args_source != pytest.Config.ArgsSource.ARGS and not settings.suites
+        config.pluginmanager.register(Controller(config, settings), "mtp-controller")
+    elif "mtp" in workerinput:
+        start_worker(config, settings, workerinput["mtp"])
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
+    """`*.mtp.yaml`, and no other YAML."""
+    return SuiteFile.of(parent, file_path) if file_path.name.endswith(SUFFIX) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With a server, no path, and no suite found: the standard suite, so that an empty folder gives a verdict."""
+    wanted = config.stash.get(WANTS_DEFAULT_SUITE, False) and not session.testsfailed  # a suite that cannot be read is one too
+    if not wanted or any(isinstance(item, CaseItem) for item in items):
+        return
+    from pytest_mtp.plugin.arguments import suite_paths  # noqa: PLC0415  # as above
+
+    for path in suite_paths(f"{BUILT_IN}{DEFAULT_SUITE}"):
+        items += session.genitems(SuiteFile.of(session, path))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Tell the run which cases are to come. Not in xdist workers: they learn of their items one by one."""
+    run = session.config.stash.get(RUN, None)
+    if run is not None and not run.worker and not session.config.option.collectonly:
+        run.plan((item.nodeid, item.case) for item in session.items if isinstance(item, CaseItem))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """In a worker, the item and the next one are all that is known."""
+    run = item.config.stash.get(RUN, None)
+    if run is not None and run.worker:
+        run.plan((each.nodeid, each.case) for each in (item, nextitem) if isinstance(each, CaseItem))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Results ride on the report: they cross xdist, and those already sent survive a crashed worker."""
+    report = yield
+    result = item.stash.get(RESULT, None)
+    if result is not None and call.when == "call":
+        report.mtp = result.to_dict()  # type: ignore[attr-defined]  # pytest serialises extra attributes of reports
+    return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str | tuple[str, dict[str, bool]]] | None:
+    """A case that missed without closing the gate is no failure of the run, and no pass either."""
+    plain: dict[str, Any] | None = getattr(report, "mtp", None)
+    if plain is None or report.when != "call" or not report.passed or plain["verdict"]["outcome"] == "PASS":
+        return None
+    if plain["verdict"]["outcome"] == "FAIL":
+        return "missed", "m", ("MISSED", {"yellow": True})
+    return plain["verdict"]["outcome"].lower(), "i", (plain["verdict"]["outcome"], {"yellow": True})
+
+
+def controller_of(config: pytest.Config) -> Controller | None:
+    """The controller plugin of this process, if there is one."""
+    return config.pluginmanager.get_plugin("mtp-controller")

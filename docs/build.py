@@ -1,0 +1,122 @@
+"""Write what is generated in the docs: the page of finding codes, and the option table and failing run of the README.
+
+    python docs/build.py
+
+A test holds the committed pages against the code, so a code or an option without its docs fails.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pytest_mtp.core.codes import CODES
+from pytest_mtp.plugin.options import OPTIONS
+
+ROOT = Path(__file__).parents[1]
+README, FINDINGS = ROOT / "README.md", ROOT / "docs" / "findings.md"
+
+GROUPS = {
+    "INFRA": "No answer was obtained. The outcome is BLOCKED, never a wrong answer.",
+    "PROTO": "The wire: bodies, streams, finish reasons, token counts.",
+    "CTRL": "The server against itself.",
+    "ID": "Whether this is the server and the model that was approved.",
+    "GEN": "The text itself, before anybody asks whether it is right.",
+    "ANS": "Answers.",
+    "TOOL": "Tool calls.",
+    "SPEC": "Speculative decoding.",
+    "PERF": "Speed, and the instrument that measures it.",
+    "BASE": "Comparison with a baseline.",
+    "SUITE": "The suite.",
+}
+
+HEAD = """\
+# Finding codes
+
+Generated from `pytest_mtp/core/codes.py`. A finding has a code (what) and a severity (what it means for the gate):
+
+- `critical`: serving is broken. Closes the gate.
+- `regression`: an approved answer was lost. Closes the gate.
+- `model`: capability. Never closes the gate by itself.
+- `note`: worth knowing.
+
+`case` in the table stands for the severity that the case declares. A judge lowers a severity where the evidence shows that the
+model and not the serving is at fault, and never raises one.
+"""
+
+FAILING = """\
+schema_version: 1
+suite: orders
+tools:
+  find_order:
+    description: Look up an order
+    parameters: {type: object, properties: {number: {type: string}}, required: [number]}
+cases:
+  - id: lookup
+    tools: [find_order]
+    stream: both
+    severity: critical
+    ask: Call find_order for A-1709
+    expect:
+      calls: [{name: find_order, arguments: {number: A-1709}}]
+"""
+
+
+def findings_page() -> str:
+    """The whole page."""
+    parts = [HEAD]
+    for group, words in GROUPS.items():
+        rows = [code for name, code in CODES.items() if name.split(".")[0] == group]
+        table = "\n".join(f"| `{row.name}` | {row.severity} | {row.meaning} | {row.hint} |" for row in rows)
+        parts.append(f"## {group}\n\n{words}\n\n| code | severity | meaning | what to do |\n| --- | --- | --- | --- |\n{table}\n")
+    return "\n".join(parts)
+
+
+def options_table() -> str:
+    """The table of the README."""
+    rows = [
+        f"| `{option.flag} {option.metavar}` | {option.help} | {option.default or '-'} |".replace("N|auto", "N\\|auto").replace(
+            "NAME|PATH", "NAME\\|PATH"
+        )
+        for option in OPTIONS
+    ]
+    return "\n".join(["| option | meaning | default |", "| --- | --- | --- |", *rows])
+
+
+def failing_run() -> str:
+    """A real run over the fake engine with one fault, without the lines that differ from run to run."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "orders.mtp.yaml").write_text(FAILING)
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--mtp-launch", "fake?faults=doubled-brace", "--color=no"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return steady(done.stdout)
+
+
+def steady(text: str) -> str:
+    """Ports, aliases, folders, times and versions differ from run to run."""
+    lines = [line for line in text.splitlines() if not line.startswith(("platform ", "rootdir: ", "plugins: ", "report: "))]
+    plain = "\n".join(lines)
+    plain = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:8000", plain)
+    plain = re.sub(r"fake-[0-9a-f]{8}", "demo-model", plain)
+    plain = re.sub(r" in \d+\.\d+s", "", plain)
+    return re.sub(r"={3,}", "===", plain)
+
+
+def between(text: str, name: str, new: str) -> str:
+    """`text` with what stands between the two comments of `name` replaced."""
+    start, end = f"<!-- {name}: start -->", f"<!-- {name}: end -->"
+    head, rest = text.split(start)
+    return f"{head}{start}\n{new}\n{end}{rest.split(end)[1]}"
+
+
+def main() -> None:
+    FINDINGS.write_text(findings_page())
+    readme = between(README.read_text(), "options", options_table())
+    README.write_text(between(readme, "failing run", f"```\n{failing_run()}\n```"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""The check of each kind of case, imported at first use."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import cast
+
+from pytest_mtp.core.case import Case
+from pytest_mtp.core.errors import UsageError, nearest
+from pytest_mtp.core.protocols import CheckContext
+from pytest_mtp.core.verdict import Verdict
+
+Check = Callable[[Case, CheckContext], Verdict]
+
+BUILT_IN = ("golden", "tools", "acceptance", "throughput")
+EXCLUSIVE = frozenset({"acceptance", "throughput"})
+
+_registered: dict[str, Check] = {}
+
+
+def register(kind: str, check: Check) -> None:
+    """Add a check of a user's own; a built-in kind cannot be replaced."""
+    if kind in BUILT_IN:
+        raise UsageError(f"check {kind!r} is built in and cannot be replaced")
+    _registered[kind] = check
+
+
+def check_for(kind: str) -> Check:
+    """The function that runs a case of this kind."""
+    if kind in BUILT_IN:
+        return cast("Check", importlib.import_module(f"pytest_mtp.checks.{kind}").run)
+    try:
+        return _registered[kind]
+    except KeyError:
+        known = (*BUILT_IN, *_registered)
+        raise UsageError(f"no check of kind {kind!r}{nearest(kind, known)}") from None

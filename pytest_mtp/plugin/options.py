@@ -1,0 +1,127 @@
+"""The options, each with an ini key and a variable. Command line before environment before ini before default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import pytest
+
+Origin = Literal["command line", "environment", "ini", "default"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One row: `name` gives `--mtp-name`, `mtp_name` and `PYTEST_MTP_NAME`."""
+
+    name: str
+    metavar: str
+    default: str
+    help: str
+    many: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def flag(self) -> str:
+        """As typed."""
+        return f"--mtp-{self.name}"
+
+    @property
+    def key(self) -> str:
+        """In the ini file, and the attribute of the parsed options."""
+        return f"mtp_{self.name.replace('-', '_')}"
+
+    @property
+    def variable(self) -> str:
+        """In the environment."""
+        return f"PYTEST_{self.key.upper()}"
+
+
+OPTIONS = (
+    Option(
+        name="server",
+        metavar="URL",
+        default="",
+        many=True,
+        help="attach to a running OpenAI-compatible server (http://host:port or .../v1), or `demo` to launch the embedded one",
+    ),
+    Option(
+        name="launch",
+        metavar="PROFILE",
+        default="",
+        help="start a server, test it, stop it: `demo` or `fake`, with parameters as in 'demo?depth=2&speculation=off'",
+    ),
+    Option(name="model", metavar="NAME", default="", help="the model to ask for, if the server serves several"),
+    Option(name="api-key-env", metavar="VAR", default="", help="the NAME of the variable that holds the API key, never the key"),
+    Option(name="suite", metavar="NAME|PATH", default="", many=True, help="`builtin:smoke` and the like, or a path; repeatable"),
+    Option(
+        name="gate",
+        metavar="POLICY",
+        default="alarm",
+        choices=("alarm", "proof", "explore"),
+        help="what closes the gate: proven harm (alarm), anything not proven harmless (proof), nothing (explore)",
+    ),
+    Option(
+        name="inconclusive",
+        metavar="POLICY",
+        default="fail",
+        choices=("fail", "warn"),
+        help="whether a check whose condition was not reached closes the gate",
+    ),
+    Option(name="concurrency", metavar="N|auto", default="auto", help="requests in flight; auto asks the server"),
+    Option(name="timeout", metavar="SECONDS", default="120", help="limit on each request"),
+    Option(name="report", metavar="DIR", default=".mtp", help="where mtp-report.json, summary.md and the evidence go"),
+)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register the table with pytest."""
+    group = parser.getgroup("mtp", "deploy gate for LLM inference servers")
+    for option in OPTIONS:
+        words = f"{option.help} (ini: {option.key}, variable: {option.variable}, default: {option.default or 'none'})"
+        group.addoption(
+            option.flag,
+            dest=option.key,
+            metavar=option.metavar,
+            action="append" if option.many else "store",
+            default=None,
+            help=words.replace("%", "%%"),
+        )
+        kind: Literal["args", "string"] = "args" if option.many else "string"
+        parser.addini(option.key, option.help, type=kind, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """What an option is, and who said so."""
+
+    words: tuple[str, ...]
+    origin: Origin
+
+
+def values_of(options: Mapping[str, object], ini: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> dict[str, Value]:
+    """Every option by name. Raises pytest.UsageError for a value that is none of the choices."""
+    return {option.name: _checked(option, _first(option, options, ini, environ)) for option in OPTIONS}
+
+
+def _first(option: Option, options: Mapping[str, object], ini: Mapping[str, object], environ: Mapping[str, str]) -> Value:
+    sources: tuple[tuple[Origin, object], ...] = (
+        ("command line", options.get(option.key)),
+        ("environment", environ.get(option.variable)),
+        ("ini", ini.get(option.key)),
+    )
+    for origin, found in sources:
+        if isinstance(found, str) and found.strip():
+            return Value(words=tuple(found.split()) if option.many else (found.strip(),), origin=origin)
+        if isinstance(found, (list, tuple)) and found:
+            return Value(words=tuple(str(word) for word in found), origin=origin)
+    return Value(words=(option.default,) if option.default else (), origin="default")
+
+
+def _checked(option: Option, value: Value) -> Value:
+    for word in value.words:
+        if option.choices and word not in option.choices:
+            raise pytest.UsageError(f"{option.flag} (from the {value.origin}): {word!r} is none of {', '.join(option.choices)}")
+    return value

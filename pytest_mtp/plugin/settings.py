@@ -1,0 +1,144 @@
+"""What the user asked for, checked once, before anything is started or sent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+from urllib.parse import parse_qsl
+
+import pytest
+
+from pytest_mtp.core.record import Json
+from pytest_mtp.core.run import GatePolicy
+from pytest_mtp.judge.gate import InconclusivePolicy
+from pytest_mtp.plugin.options import OPTIONS, Value, values_of
+
+LAUNCHES = ("demo", "fake")
+_SWITCH = {"on": True, "true": True, "off": False, "false": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """`server` and `launch` exclude each other; neither means that suite cases are skipped."""
+
+    server: str | None
+    launch: str | None
+    launch_params: Mapping[str, Json]
+    model: str | None
+    api_key_env: str | None
+    suites: tuple[str, ...]
+    gate: GatePolicy
+    inconclusive: InconclusivePolicy
+    concurrency: int | None
+    timeout_s: float
+    report_dir: Path
+    origins: Mapping[str, Value]
+
+    @property
+    def active(self) -> bool:
+        """There is something to test."""
+        return bool(self.server or self.launch)
+
+    @property
+    def api_key(self) -> str | None:
+        """Read from the environment at each use, so that no object holds it."""
+        return os.environ.get(self.api_key_env) if self.api_key_env else None
+
+    def again(self) -> tuple[str, ...]:
+        """The words of the command line that choose the server; environment and ini file still hold theirs."""
+        chosen = ("server", "launch", "model", "api-key-env")
+        values = {name: self.origins[name] for name in chosen if self.origins[name].origin == "command line"}
+        return tuple(word for name, value in values.items() for each in value.words for word in (f"--mtp-{name}", each))
+
+    def shown(self) -> dict[str, Json]:
+        """Each option that somebody set, with who set it, for header and report."""
+        chosen = {name: value for name, value in self.origins.items() if value.origin != "default"}
+        return {name: {"value": " ".join(value.words), "from": value.origin} for name, value in chosen.items()}
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """Resolve the options of a configured session; raises pytest.UsageError."""
+    known = vars(config.option)
+    ini = {option.key: config.getini(option.key) for option in OPTIONS}
+    return _settle(values_of(known, ini), config.rootpath, config.invocation_params.dir)
+
+
+def _settle(values: Mapping[str, Value], root: Path, invoked_in: Path) -> Settings:
+    def one(name: str) -> str | None:
+        return values[name].words[0] if values[name].words else None
+
+    servers = values["server"].words
+    if len(servers) > 1:
+        raise pytest.UsageError("--mtp-server: several servers are not compared yet; give one")
+    server, launch = servers[0] if servers else None, one("launch")
+    if server and launch:
+        raise pytest.UsageError("--mtp-server and --mtp-launch: give one of them")
+    if server and server.partition("?")[0] in LAUNCHES:
+        server, launch = None, server
+    name, _, query = (launch or "").partition("?")
+    report = Path(one("report") or ".mtp")
+    base = root if values["report"].origin in ("ini", "default") else invoked_in
+    return Settings(
+        server=server,
+        launch=name or None,
+        launch_params=_params(query),
+        model=one("model"),
+        api_key_env=_key_name(one("api-key-env")),
+        suites=values["suite"].words,
+        gate=cast("GatePolicy", one("gate")),
+        inconclusive=cast("InconclusivePolicy", one("inconclusive")),
+        concurrency=_concurrency(one("concurrency") or "auto"),
+        timeout_s=_seconds(one("timeout") or "120"),
+        report_dir=report if report.is_absolute() else base / report,
+        origins=values,
+    )
+
+
+def _params(query: str) -> dict[str, Json]:
+    """`depth=2&speculation=off&faults=a,b` to {depth: 2, speculation: False, faults: ["a", "b"]}."""
+    return {key: _typed(value) for key, value in parse_qsl(query, keep_blank_values=True)}
+
+
+def _typed(word: str) -> Json:
+    if "," in word:
+        return [_typed(part) for part in word.split(",")]
+    if word in _SWITCH:
+        return _SWITCH[word]
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word
+
+
+def _key_name(name: str | None) -> str | None:
+    if name is None:
+        return None
+    if not name.replace("_", "").isalnum() or name[0].isdigit():
+        # The value itself may be a key that somebody pasted: it is not repeated.
+        raise pytest.UsageError("--mtp-api-key-env: expected the NAME of a variable (letters, digits, underscores), not a key")
+    if not os.environ.get(name):
+        raise pytest.UsageError(f"--mtp-api-key-env: the variable {name} is not set")
+    return name
+
+
+def _concurrency(word: str) -> int | None:
+    if word == "auto":
+        return None
+    if not word.isascii() or not word.isdigit() or not 1 <= int(word) <= 4096:
+        raise pytest.UsageError(f"--mtp-concurrency: expected a number from 1 to 4096 or `auto`, got {word!r}")
+    return int(word)
+
+
+def _seconds(word: str) -> float:
+    try:
+        seconds = float(word)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:
+        raise pytest.UsageError(f"--mtp-timeout: expected seconds above 0 and at most a day, got {word!r}")
+    return seconds

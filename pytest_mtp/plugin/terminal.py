@@ -1,0 +1,34 @@
+"""Header and summary of pytest's terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_mtp.core.facts import ServerFacts
+from pytest_mtp.core.run import RunReport
+from pytest_mtp.plugin.settings import Settings
+from pytest_mtp.reports.terminal import facts_line, summary_lines
+
+
+def header_lines(facts: ServerFacts, settings: Settings) -> list[str]:
+    """The server, and the options that somebody set with who set them."""
+    chosen = {name: value for name, value in settings.origins.items() if value.origin != "default"}
+    options = ", ".join(f"{name}={' '.join(value.words)} ({value.origin})" for name, value in chosen.items())
+    return [f"mtp: {facts_line(facts)}", f"mtp: {options}"]
+
+
+def summarise(reporter: pytest.TerminalReporter, report: RunReport, written: Sequence[Path], problems: Sequence[str]) -> None:
+    """A table that fits the screen, the verdict last, where the eye is."""
+    colour = {"pass": {"green": True}, "fail": {"red": True}}.get(report.gate.verdict, {"yellow": True})
+    reporter.write_sep("=", "mtp", bold=True)
+    for line in summary_lines(report, width=reporter._tw.fullwidth):  # noqa: SLF001  # the only way to the width
+        reporter.write_line(line)
+    for problem in problems:
+        reporter.write_line(f"warning: {problem}", yellow=True)
+    if written:
+        reporter.write_line(f"report: {', '.join(map(str, written))}")
+    word = {"pass": "open", "fail": "CLOSED", "inconclusive": "CLOSED (inconclusive)", "blocked": "CLOSED (server blocked)"}
+    reporter.write_line(f"gate: {word[report.gate.verdict]}", bold=True, **colour)
