@@ -12,11 +12,12 @@ from typing import Any
 import yaml
 
 from pytest_mtp.core.errors import SuiteError
-from pytest_mtp.suites.document import Document, Mark
+from pytest_mtp.suites.document import Document, Mark, printed
 from pytest_mtp.suites.scalars import resolve
 
 MAX_DEPTH = 100
 MAX_BY_ALIAS = 100_000
+NO_TAGS = "tags are refused, since a suite is data; put text that begins with '!' in quotes"
 
 
 class _Frame:
@@ -101,8 +102,8 @@ class Composer:
                 value = resolve(text)
             except ValueError as error:
                 raise self._error(str(error), line) from None
-        elif not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-            raise self._error("half of a surrogate pair: write the character itself", line)
+            if not text and top is not None and top.key is not None:
+                line = top.key_line  # the parsers mark nothing at different places
         size = 1 + len(text) // 100
         if event.anchor is not None:
             self._anchor(event.anchor, line)
@@ -183,12 +184,12 @@ class Composer:
 
     def _refuse_tag(self, event: Any, line: int) -> None:
         if event.tag is not None:
-            raise self._error(
-                f"the tag {_short(event.tag)}: tags are refused, since a suite is data; put text that begins with '!' in quotes", line
-            )
+            tag = _short(event.tag.replace("tag:yaml.org,2002:", "!!"))
+            raise self._error(f"the tag {tag}: {NO_TAGS}", line)
 
     def _error(self, problem: str, line: int) -> SuiteError:
-        return SuiteError(problem, path=self.shown, line=line)
+        place = [len(frame.value) if isinstance(frame.value, list) else frame.key for frame in self.stack]
+        return SuiteError(problem, path=self.shown, line=line, at=printed([step for step in place if step is not None]))
 
 
 def _short(text: str) -> str:

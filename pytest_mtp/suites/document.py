@@ -12,6 +12,7 @@ from pytest_mtp.core.errors import SuiteError
 
 Place = tuple[str | int, ...]
 
+_LONG = 16
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 
 
@@ -35,10 +36,10 @@ class Document:
     mark: Mark | int
     shown: str
 
-    def line(self, path: Place = (), *, key: bool = False) -> int:
-        """The line of the value at `path` (of its key with `key`), or of the nearest container that exists."""
+    def line(self, place: Place = (), *, key: bool = False) -> int:
+        """The line of the value at `place` (of its key with `key`), or of the nearest container that exists."""
         here = self.mark
-        for step in path:
+        for step in place:
             if not isinstance(here, Mark) or step not in here.children:
                 return here if isinstance(here, int) else here.line
             here = here.children[step]
@@ -46,19 +47,21 @@ class Document:
             return here
         return here.key_line if key and here.key_line else here.line
 
-    def source(self, path: Place) -> Source:
-        """Of the value at `path`."""
-        return Source(path=self.shown, line=self.line(path))
+    def source(self, place: Place) -> Source:
+        """Of the value at `place`."""
+        return Source(path=self.shown, line=self.line(place))
 
-    def error(self, problem: str, path: Place = (), *, key: bool = False) -> SuiteError:
-        """To raise: the problem of the value (or the key) at `path`."""
-        return SuiteError(problem, path=self.shown, line=self.line(path, key=key), at=printed(path))
+    def error(self, problem: str, place: Place = (), *, key: bool = False) -> SuiteError:
+        """To raise: the problem of the value (or the key) at `place`."""
+        return SuiteError(problem, path=self.shown, line=self.line(place, key=key), at=printed(place))
 
 
-def printed(path: Sequence[str | int]) -> str:
-    """`cases[3].expect.number`; keys that are no plain words stand in brackets and quotes."""
+def printed(place: Sequence[str | int]) -> str:
+    """`cases[3].expect.number`; keys that are no plain words stand in brackets and quotes, long places lose their middle."""
+    if len(place) > _LONG:
+        return f"{printed(place[: _LONG // 2])}…{printed(place[-_LONG // 4 :])}"
     words = ""
-    for step in path:
+    for step in place:
         if isinstance(step, int):
             words += f"[{step}]"
         elif _PLAIN_KEY.match(step):

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pytest_mtp.core.errors import nearest
 from pytest_mtp.suites.document import Place
-from pytest_mtp.suites.words import both, either, expected, quoted, wanted
+from pytest_mtp.suites.words import both, closest, either, expected, quoted, wanted
 
 Complaint: TypeAlias = Any  # jsonschema's ValidationError, whose attributes are typed as possibly unset
 
@@ -48,14 +47,14 @@ def _problems(complaint: Complaint, at: Place) -> list[Problem]:
 def _of_key(complaint: Complaint, place: Place) -> Problem:
     key, words = complaint.instance, complaint.schema.get("$comment", "")
     if complaint.validator == "enum":
-        text = f"{words}: not {quoted(key)}{nearest(key, complaint.validator_value)}"
+        text = f"{words}: not {quoted(key)}{closest(key, complaint.validator_value)}"
     else:
         text = f"the key {quoted(key)} is not {words}"
     return Problem(text=text, place=place, key=True, rank=0)
 
 
 def _unknown_key(key: str, known: list[str], place: Place) -> Problem:
-    hint = nearest(key, known) or f"; known are: {', '.join(known)}"
+    hint = closest(key, known) or f"; known are: {', '.join(known)}"
     return Problem(text=f"unknown key {quoted(key)}{hint}", place=place, key=True, rank=0)
 
 
@@ -63,9 +62,10 @@ def _of_branches(complaint: Complaint, place: Place) -> list[Problem]:
     """Into the branch that the author meant, where one can be told from the others by its type."""
     keys = [branch["required"][0] for branch in complaint.validator_value if set(branch) == {"required"}]
     if len(keys) == len(complaint.validator_value):
-        present = [key for key in keys if key in complaint.instance]
-        missing = f"the key {either([quoted(key) for key in keys])} is missing"
-        return [Problem(text=f"{both(present)} exclude each other: keep one" if present else missing, place=place)]
+        present = [key for key in complaint.instance if key in keys]
+        if present:
+            return [Problem(text=f"{both(present)} exclude each other: keep one", place=(*place, present[-1]), key=True)]
+        return [Problem(text=f"the key {either([quoted(key) for key in keys])} is missing", place=place)]
     branches: dict[Any, list[Complaint]] = {}
     for inner in complaint.context:
         branches.setdefault(inner.relative_schema_path[0], []).append(inner)

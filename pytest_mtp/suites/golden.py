@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_mtp.core.case import Golden, Provenance, model_slug
-from pytest_mtp.core.errors import SuiteError, nearest
+from pytest_mtp.core.errors import SuiteError
 from pytest_mtp.suites.document import Document, Place
 from pytest_mtp.suites.expects import expects_of
 from pytest_mtp.suites.files import read
 from pytest_mtp.suites.schema import GOLDEN
 from pytest_mtp.suites.tools import Tool
 from pytest_mtp.suites.validation import validate
+from pytest_mtp.suites.words import closest
 
 FOLDER = "golden_answers"
 
@@ -65,16 +66,13 @@ class Goldens:
         where = " or ".join(file.document.shown for file in self.files) or " or ".join(f"{folder}/any.yaml" for folder in self.looked)
         return f"no 'expect' here, and no golden answer of {case_id!r} in {where}"
 
-    def check_ids(self, inline: Mapping[str, bool]) -> None:
-        """Raise SuiteError for an answer without a case, and for one whose case says True: it has its own `expect`."""
+    def check_ids(self, answered: Mapping[str, str]) -> None:
+        """Raise SuiteError for an answer without a case, and for one whose case takes none, with that reason."""
         for file in self.files:
             for case_id in file.answers:
-                if case_id not in inline:
-                    problem = f"no case {case_id!r} in the suite{nearest(case_id, inline)}"
-                    raise file.document.error(problem, file.place(case_id), key=True)
-                if inline[case_id]:
-                    problem = f"the case {case_id!r} has its own 'expect' in the suite: keep one of the two"
-                    raise file.document.error(problem, file.place(case_id), key=True)
+                problem = answered[case_id] if case_id in answered else f"is not in the suite{closest(case_id, answered)}"
+                if problem:
+                    raise file.document.error(f"the case {case_id!r} {problem}", file.place(case_id), key=True)
 
 
 def load_goldens(path: Path, suite: str, shown: str) -> Goldens:

@@ -28,14 +28,16 @@ def load_suite(path: Path, *, shown: str | None = None) -> Suite:
     return Suite(name=name, source=document.source(()), cases=cases, description=document.value.get("description", ""))
 
 
-def _answered(document: Document) -> dict[str, bool]:
-    """Each id, and whether its case needs no golden answer; raises SuiteError at the second of two equal ids."""
-    answered: dict[str, bool] = {}
+def _answered(document: Document) -> dict[str, str]:
+    """Each id, and why its case takes no golden answer (empty: it does); raises SuiteError at the second of two equal ids."""
+    answered: dict[str, str] = {}
     lines: dict[str, int] = {}
     for index, case in enumerate(document.value["cases"]):
         case_id, place = case["id"], ("cases", index, "id")
         if case_id in answered:
             raise document.error(f"the id {case_id!r} stands twice: first in line {lines[case_id]}", place)
-        answered[case_id] = "expect" in case or "check" in case
+        answered[case_id] = "has its own 'expect' in the suite: keep one of the two" if "expect" in case else ""
+        if "check" in case:
+            answered[case_id] = "is a check, and a check has no answer"
         lines[case_id] = document.line(place)
     return answered

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_mtp.core.errors import nearest
 from pytest_mtp.suites.document import Document, Place
 from pytest_mtp.suites.tools import Tool, name_of, not_offered, parameters_of
 from pytest_mtp.suites.values import check_date, check_regex
+from pytest_mtp.suites.words import closest
 
 MATCHERS = ("one_of", "number", "regex", "contains", "date", "unordered", "subset", "any", "absent", "absent_or")
 _WORDS = frozenset((*MATCHERS, "rel", "abs"))
@@ -40,13 +40,13 @@ def _check_declared(document: Document, name: str, matcher: Any, place: Place, t
         return
     if name not in properties:
         if parameters.get("additionalProperties", False) is False and _OPEN.isdisjoint(parameters) and matcher != {"absent": True}:
-            hint = nearest(name, properties) or f"; it has: {', '.join(properties)}"
+            hint = closest(name, properties) or f"; it has: {', '.join(properties)}"
             raise document.error(f"the tool {name_of(tool)!r} has no parameter {name!r}{hint}", place, key=True)
         return
     kind = properties[name].get("type") if isinstance(properties[name], Mapping) else None
     if isinstance(matcher, Mapping) and not is_matcher(matcher) and isinstance(kind, str) and kind != "object":
         strange = next((key for key in matcher if key not in _WORDS), "")
-        hint = nearest(strange, MATCHERS) or f"; matchers are: {', '.join(MATCHERS)}"
+        hint = closest(strange, MATCHERS) or f"; matchers are: {', '.join(MATCHERS)}"
         raise document.error(f"{strange!r} is no matcher{hint}, and {name!r} of {name_of(tool)!r} takes no mapping ({kind})", place)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_mtp.core.errors import nearest
+from pytest_mtp.suites.compiled import twice
 
+_NEAR = 0.7
 _TYPES = {
     "string": "text",
     "number": "a number",
@@ -43,6 +46,20 @@ def got(value: Any) -> str:
     return "a mapping" if isinstance(value, Mapping) else "a list"
 
 
+def closest(word: str, known: Iterable[str]) -> str:
+    """` (did you mean 'x'?)` or nothing: letters in another order, a short form, else the nearest word if it is near."""
+    words = list(known)
+    for likely in words:
+        if sorted(word) == sorted(likely) or _is_short_form(word, likely):
+            return f" (did you mean {likely!r}?)"
+    return nearest(word, difflib.get_close_matches(word, words, n=1, cutoff=_NEAR))
+
+
+def _is_short_form(word: str, full: str) -> bool:
+    letters = iter(full)
+    return len(word) > 2 and word[0] == full[0] and all(letter in letters for letter in word)
+
+
 def quoted(text: str) -> str:
     """In quotes and short."""
     return repr(text if len(text) <= 60 else text[:59] + "…")
@@ -70,7 +87,8 @@ def _type(limit: Any, value: Any, _comment: str) -> str:
 
 def _enum(limit: Any, value: Any, _comment: str) -> str:
     known = [literal(item) for item in limit]
-    return f"expected {either(known)}, got {got(value)}{nearest(value, known) if isinstance(value, str) else ''}"
+    words = wanted(either(known), value)
+    return f"{words}{closest(value, known)}" if isinstance(value, str) else words
 
 
 def _too_short(limit: Any, value: Any, _comment: str) -> str:
@@ -79,8 +97,7 @@ def _too_short(limit: Any, value: Any, _comment: str) -> str:
 
 
 def _twice(_limit: Any, value: Any, _comment: str) -> str:
-    twice = next((item for index, item in enumerate(value) if item in value[:index]), value)
-    return f"{got(twice)} stands twice in the list"
+    return f"{got(value[twice(value) or 0])} stands twice in the list"
 
 
 def _dependencies(limit: Any, value: Any, _comment: str) -> str:
@@ -100,6 +117,7 @@ _WORDINGS: Mapping[str, Callable[[Any, Any, str], str]] = {
     "minItems": _too_short,
     "minProperties": _too_short,
     "uniqueItems": _twice,
+    "format": lambda limit, value, _: f"expected a {limit}, got {got(value)}",
     "required": lambda limit, value, _: f"the key {both([key for key in limit if key not in value])} is missing",
     "dependencies": _dependencies,
 }
@@ -107,7 +125,9 @@ _WORDINGS: Mapping[str, Callable[[Any, Any, str], str]] = {
 
 def _quote_hint(words: str, value: Any) -> str:
     if isinstance(value, (bool, int, float)) and ("text" in words or "quotes" in words):
-        return f' (write it in quotes: "{literal(value)}")'
+        return " (write it in quotes)" if isinstance(value, float) else f' (write it in quotes: "{literal(value)}")'
     if isinstance(value, str) and "number" in words and value.replace(".", "", 1).lstrip("-").isdecimal():
         return " (write it without quotes)"
+    if value in ("yes", "no", "on", "off") and "true" in words:
+        return " (YAML 1.2 knows true and false alone)"
     return ""

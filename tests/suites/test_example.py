@@ -7,7 +7,7 @@ from pathlib import Path
 from pytest_mtp.core.case import Expect, Source, Suite
 from pytest_mtp.suites.load import load_suite
 
-EXAMPLE = Path(__file__).with_name("good") / "arithmetic.mtp.yaml"
+EXAMPLE = Path(__file__).with_name("good") / "arithmetic.yaml"
 
 
 def test_the_example_of_the_contract_loads() -> None:
