@@ -49,10 +49,10 @@ def read_answer(http: httpx.Client, request: httpx.Request, got: Received, *, li
         got.close()
     except (httpx.HTTPError, httpx.InvalidURL, SseOverflowError) as error:
         broken = error
-    ended = flight.clock()
+    ended = flight.clock() if broken is None or not got.events else got.events[-1].at_ns
     sent_ns = begun if flight.first_write_ns is None else flight.first_write_ns
     timeline = Timeline(sent_ns=sent_ns, headers_ns=got.headers_ns, done_ns=ended if broken is None or got.over else None)
-    duration_s = (ended - begun) / 1e9
+    duration_s = (flight.clock() - begun) / 1e9
 
     if got.headers_ns is not None and not 200 <= got.status < 300:
         fault = fault_of_status(got.status, headers=got.headers, body=got.body, url=url)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pytest_mtp.client.calls import CallAssembler
 from pytest_mtp.client.document import DocumentError, parse_json, shown
-from pytest_mtp.client.message import choice_zero, extras_of, finish_of, merge_extras, reasoning_of, short_text, text_of
+from pytest_mtp.client.message import choice_zero, extras_of, finish_of, merge_extras, note_legacy_call, reasoning_of, short_text, text_of
 from pytest_mtp.client.sse import SseEvent
 from pytest_mtp.client.tokens import logprobs_of, token_ids_of, usage_of
 from pytest_mtp.core.exchange import ChunkStamp
@@ -108,6 +108,7 @@ class StreamAssembler:
         if delta is not None and not isinstance(delta, Mapping):
             self._note("PROTO.sse", f"a delta is not an object: {shown(delta)}")
         delta = delta if isinstance(delta, Mapping) else {}
+        note_legacy_call(delta, self.notes)
         sizes = {
             "content": self._text("content", text_of(delta, "content", self.notes)),
             "reasoning": self._text("reasoning", reasoning_of(delta, self.notes)),
@@ -205,6 +206,7 @@ def reply_of_body(text: str, *, headers: Mapping[str, str], raw: str, notes: tup
         raise ProtocolError(f"choice 0 has no message: {shown(body['choices'])}", code="PROTO.json")
     if (finish := finish_of(choice, found)) is None:
         found.append(WireNote(code="PROTO.finish", detail="no finish reason in the completion"))
+    note_legacy_call(message, found)
     assembler = CallAssembler()
     calls: tuple[ToolCall, ...] = assembler.whole(message.get("tool_calls"))
     return Reply(

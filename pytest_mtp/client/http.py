@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import tenacity
@@ -112,6 +111,9 @@ class HttpClient:
         got = Received(Flight.of(self._timeout_s, self._clock), asked_stream=stream, max_body=self._max_body)
         request = self._http.build_request("POST", url, content=content, headers={"content-type": "application/json"})
         answer = read_answer(self._http, request, got, limit_s=self._timeout_s)
+        if answer.reply is not None:
+            kept = {name: scrubbed(value, self._key) for name, value in answer.reply.headers.items()}
+            return replace(answer, reply=replace(answer.reply, headers=kept, raw=scrubbed(answer.reply.raw, self._key)))
         return answer if answer.fault is None else replace(answer, fault=self._scrubbed(answer.fault))
 
     def _scrubbed(self, fault: Fault) -> Fault:
@@ -144,7 +146,8 @@ class HttpClient:
         target = url.join(headers["location"]) if 300 <= status < 400 and "location" in headers else url
         if target != url and hops and (target.scheme, target.netloc) == (url.scheme, url.netloc):
             return self._get(target, hops - 1)
-        return Fetched(status=status, text=_decoded(bytes(body[: self._max_body]), encoding), headers=headers)
+        text = scrubbed(_decoded(bytes(body[: self._max_body]), encoding), self._key)  # sglang's server info shows it
+        return Fetched(status=status, text=text, headers={name: scrubbed(value, self._key) for name, value in headers.items()})
 
 
 def _decoded(body: bytes, encoding: str) -> str:
@@ -165,12 +168,12 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
 
 def _scheme(url: str) -> str:
     try:
-        parts = urlsplit(url)
-    except ValueError:  # a broken IPv6 address
-        parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        parsed = httpx.URL("")
+    if parsed.scheme not in ("http", "https") or not parsed.host:
         raise UsageError(f"{bare_url(url, query=False)!r} is no http(s) address, for example http://127.0.0.1:8000/v1")
-    return parts.scheme
+    return parsed.scheme
 
 
 def _usable(key: str | None) -> str | None:

@@ -31,6 +31,12 @@ def reasoning_of(holder: Mapping[str, Any], notes: list[WireNote]) -> str | None
     return first or (text_of(holder, "reasoning", notes) if isinstance(holder.get("reasoning"), str) else None) or first
 
 
+def note_legacy_call(holder: Mapping[str, Any], notes: list[WireNote]) -> None:
+    """A call under the name of 2023, which clients of today do not look at."""
+    if holder.get("function_call") is not None:
+        notes.append(WireNote(code="TOOL.wire", detail=f"a call in the legacy field function_call: {shown(holder['function_call'])}"))
+
+
 def extras_of(plain: Mapping[str, Any], choice: Mapping[str, Any] | None) -> dict[str, Any]:
     """What OpenAI's format does not name and is not null; unnamed fields of the choice stand under `choice`."""
     extras = {name: value for name, value in plain.items() if name not in _NAMED and value is not None}

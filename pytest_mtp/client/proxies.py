@@ -6,6 +6,9 @@ import ipaddress
 import urllib.request
 from urllib.parse import urlsplit
 
+from pytest_mtp.client.redaction import bare_url
+from pytest_mtp.core.errors import UsageError
+
 
 def is_loopback(host: str) -> bool:
     """Whether it is this machine itself: a proxy elsewhere could not reach it, and one here would only add its own time."""
@@ -29,4 +32,9 @@ def proxy_for(url: str) -> str | None:
     proxy = known.get(parts.scheme) or known.get("all")
     if not proxy or urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
-    return proxy if "://" in proxy else f"http://{proxy}"
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if urlsplit(proxy).scheme not in ("http", "https"):
+        raise UsageError(
+            f"the proxy {bare_url(proxy, query=False)} of the environment is not an HTTP proxy; name {host} in NO_PROXY, or use one"
+        )
+    return proxy

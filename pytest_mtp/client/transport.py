@@ -70,7 +70,10 @@ class _Backend(httpcore.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> _Stream:
         limit = _limited(timeout, httpcore.ConnectTimeout)
-        stream = _Stream(self._inner.connect_tcp(host, port, limit, local_address, socket_options))
+        try:
+            stream = _Stream(self._inner.connect_tcp(host, port, limit, local_address, socket_options))
+        except (UnicodeError, OverflowError) as error:  # a label of the host name is too long; a port that is none
+            raise httpcore.ConnectError(f"no such address: {error}") from error
         flight = current()
         if flight is not None:
             flight.connected = True

@@ -68,6 +68,17 @@ def of_class(report: RunReport, name: str) -> list[CaseResult]:
     return [result for result in report.cases if class_of(result) == name]
 
 
+def notes(report: RunReport) -> dict[str, tuple[int, str]]:
+    """What is worth knowing and closes nothing: how often each code came, and its first title."""
+    found: dict[str, tuple[int, str]] = {}
+    for result in report.cases:
+        for finding in result.verdict.findings:
+            if finding.severity == "note":
+                count, title = found.get(finding.code, (0, finding.title))
+                found[finding.code] = (count + 1, title)
+    return found
+
+
 def reason_of(result: CaseResult) -> str:
     """The one line of a case: the verdict's reason, else its weightiest finding."""
     findings = by_weight(result.verdict.findings)

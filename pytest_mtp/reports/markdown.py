@@ -14,6 +14,7 @@ from pytest_mtp.reports.digest import (
     hint_of,
     interval_words,
     measures,
+    notes,
     number,
     of_class,
     reason_of,
@@ -42,6 +43,7 @@ def summary_markdown(report: RunReport) -> str:
         _counts(report),
         _others("Inconclusive", of_class(report, "INCONCLUSIVE")),
         _others("Missed without closing the gate", of_class(report, "missed")),
+        _notes(report),
     ]
     return _capped("\n".join(line for section in sections for line in section))
 
@@ -125,6 +127,14 @@ def _others(title: str, results: Sequence[CaseResult]) -> list[str]:
     lines = [f"- {code(result.node_id)}: {prose(reason_of(result))}" for result in results[:_MOST_OTHERS]]
     rest = [f"- … and {len(results) - _MOST_OTHERS} more"] if len(results) > _MOST_OTHERS else []
     return [f"## {title} ({len(results)})", "", *lines, *rest, ""]
+
+
+def _notes(report: RunReport) -> list[str]:
+    found = notes(report)
+    if not found:
+        return []
+    rows = ((code(name), str(count), prose(title)) for name, (count, title) in list(found.items())[:_MOST_OTHERS])
+    return ["## Worth knowing", "", *_table(("code", "times", "for example"), rows), ""]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

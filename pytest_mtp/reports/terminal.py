@@ -12,6 +12,7 @@ from pytest_mtp.reports.digest import (
     control_words,
     counts_by_suite,
     measures,
+    notes,
     number,
     of_class,
     reason_of,
@@ -41,6 +42,7 @@ def summary_lines(report: RunReport, *, width: int = 80) -> list[str]:
         *_table(_measure_rows(report)),
         *_others("inconclusive", of_class(report, "INCONCLUSIVE"), width),
         *_others("missed, without closing the gate", of_class(report, "missed"), width),
+        *_labelled("notes", _note_lines(report), width),
         *_blocking_lines(report, width),
         *_labelled("why", report.gate.reasons, width),
         *([] if report.run.complete else ["the run ended early: this is what was measured until then"]),
@@ -101,6 +103,11 @@ def _others(label: str, results: Sequence[CaseResult], width: int) -> list[str]:
         return []
     lines = [row for result in results[:_MOST_OTHERS] for row in _entry(printable(result.node_id, limit=200), reason_of(result), width)]
     return ["", f"{label} ({len(results)})", *lines, *_rest(len(results) - _MOST_OTHERS)]
+
+
+def _note_lines(report: RunReport) -> list[str]:
+    found = notes(report)
+    return [", ".join(f"{code} x {count}" for code, (count, _) in found.items())] if found else []
 
 
 def _blocking_lines(report: RunReport, width: int) -> list[str]:

@@ -102,6 +102,8 @@ class RawServer:
     def stop(self) -> None:
         for talk in self._talks:
             talk.gone.set()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes accept() on Linux
         self._listener.close()
 
 

@@ -118,6 +118,8 @@ def test_tool_call_fragments_are_stamped_as_tool() -> None:
         pytest.param([{**FINISH, "error": None}], True, [], id="null-error"),
         pytest.param([with_choice(FINISH, index=1)], True, ["PROTO.truncated", "PROTO.sse"], id="choice-one-alone"),
         pytest.param([delta(content=["a"]), FINISH], True, ["PROTO.json"], id="content-as-list"),
+        pytest.param([delta(function_call={"name": "f"}), FINISH], True, ["TOOL.wire"], id="legacy-call"),
+        pytest.param([delta(function_call=None), FINISH], True, [], id="null-legacy-call"),
         pytest.param([{**FINISH, "usage": 7}], True, ["PROTO.usage"], id="usage-as-number"),
         pytest.param([{**FINISH, "usage": {"completion_tokens": "2"}}], True, ["PROTO.usage"], id="count-as-text"),
         pytest.param(['{"choices": [], "x": NaN}', FINISH], True, ["PROTO.json"], id="nan"),

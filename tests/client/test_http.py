@@ -168,6 +168,13 @@ def test_a_name_that_nobody_knows() -> None:
     assert "http://no-such-host.invalid" in exchange.fault.message
 
 
+@pytest.mark.parametrize("root", [f"http://{'a' * 70}.example", "http://127.0.0.1:99999", "http://ex ample"], ids=["long", "port", "space"])
+def test_an_address_that_leads_nowhere_is_a_fault(root: str) -> None:
+    exchange = client_of(root, retry=NO_RETRY).ask(ASK)
+    assert exchange.fault is not None
+    assert exchange.fault.code == "INFRA.connect"
+
+
 def test_https_on_a_plain_port_is_a_tls_fault_with_advice() -> None:
     with raw_server(lambda talk: talk.send(response("Bad Request", status="400 Bad Request"))) as server:
         exchange = client_of(server.root.replace("http:", "https:")).ask(ASK)
@@ -209,6 +216,15 @@ def test_the_key_is_nowhere_in_what_we_keep() -> None:
     assert exchange.fault is not None
     assert exchange.fault.message == "401, the credentials were refused: Incorrect API key provided: ***"
     assert (exchange.fault.headers or {})["set-cookie"] == "***"
+
+
+def test_the_key_is_masked_in_good_answers_too() -> None:
+    client = mocked(lambda _: httpx.Response(200, json={**completion(), "api_key": KEY}, headers={"x-echo": KEY}), api_key=KEY)
+    reply = client.ask(ASK).reply
+    assert reply is not None
+    assert KEY not in reply.raw + str(reply.headers)
+    fetched = client.fetch("/server_info")
+    assert KEY not in fetched.text + str(fetched.headers)
 
 
 def test_user_and_password_in_the_address_are_used_but_not_kept() -> None:
@@ -281,9 +297,11 @@ def test_a_stream_whose_body_never_ends_after_done_is_taken_and_noted(monkeypatc
         talk.hang()
 
     with raw_server(lingers) as server:
-        reply = client_of(server.root).ask(STREAM).reply
+        exchange = client_of(server.root).ask(STREAM)
+    reply = exchange.reply
     assert reply is not None
     assert (reply.content, [note.code for note in reply.notes]) == ("Paris", ["PROTO.sse"])
+    assert exchange.timeline.done_ns == exchange.timeline.chunks[-1].at_ns
 
 
 class TestFetch:

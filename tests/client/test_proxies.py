@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_mtp.client.proxies import is_loopback, proxy_for
+from pytest_mtp.core.errors import UsageError
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
@@ -31,6 +32,12 @@ def test_this_machine_is_never_asked_through_a_proxy(url: str, monkeypatch: pyte
     for name in VARIABLES[:3]:
         monkeypatch.setenv(name, "http://proxy:3128")
     assert proxy_for(url) is None
+
+
+def test_a_socks_proxy_is_refused_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("all_proxy", "socks5://ann:pa55@proxy:1080")
+    with pytest.raises(UsageError, match=r"socks5://proxy:1080 .* name gpu7 in NO_PROXY"):
+        proxy_for("http://gpu7/v1")
 
 
 @pytest.mark.parametrize(

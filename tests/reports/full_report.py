@@ -87,7 +87,7 @@ CASES = (
         reproduce=("curl http://x", "pytest 'suites/tools.mtp.yaml::weather'"),
     ),
     result("apples", "FAIL", [finding("ANS.wrong", "model", "expected 32, got 31")], suite="arithmetic", closes=False),
-    result("pears", "PASS", suite="arithmetic"),
+    result("pears", "PASS", [finding("PROTO.done", "note", "no [DONE]")], suite="arithmetic"),
     result("speed", "PASS", suite="performance", measures=MEASURES),
     result("parity", "INCONCLUSIVE", suite="performance", reason="too few steps", closes=True),
     result("down", "BLOCKED", [finding("INFRA.timeout", title="not done within 120 s")], suite="tools"),

@@ -30,6 +30,7 @@ def test_the_sections_come_in_the_order_of_their_weight() -> None:
         "## Cases",
         "## Inconclusive (1)",
         "## Missed without closing the gate (1)",
+        "## Worth knowing",
     ]
 
 
@@ -43,6 +44,7 @@ def test_everything_that_matters_is_there() -> None:
         "| <code>acceptance\\_rate</code> | prose | 31.0 % |",
         "| <code>user\\_e2e\\_tps</code> | code | 20.06 tokens/s \\[18, 22\\] | 6 | min-max; as counted |",
         "| <code>tools</code> | 0 | 1 | 0 | 0 | 1 |",
+        "| <code>PROTO.done</code> | 1 | no \\[DONE\\] |",
         "a regression smaller than 5.0 % may go unseen",
     ):
         assert words in page
@@ -50,7 +52,7 @@ def test_everything_that_matters_is_there() -> None:
 
 def test_every_row_of_a_table_has_the_cells_of_its_head() -> None:
     rows = [line for line in summary_markdown(REPORT).splitlines() if line.startswith("|")]
-    widths = {"severity": 4, "case": 6, "suite": 6}
+    widths = {"severity": 4, "case": 6, "suite": 6, "code": 3}
     current = 0
     for row in rows:
         current = widths.get(row.split("|")[1].strip(), current)

@@ -35,6 +35,7 @@ def test_everything_that_matters_is_there() -> None:
         "critical TOOL.args_empty suites/tools.mtp.yaml::weather",
         "inconclusive (1)",
         "ANS.wrong: expected 32, got 31",
+        "notes        PROTO.done x 1",
         "2 of 6 cases passed",
     ):
         assert words in text
