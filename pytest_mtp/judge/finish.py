@@ -28,7 +28,7 @@ def finish_findings(view: View, context: GradeContext) -> list[Finding]:
     """PROTO.finish and GEN.filtered."""
     reply, reason = view.reply, view.reply.finish_reason
     if reason is None:
-        if any(note.code in {"PROTO.truncated", "PROTO.finish"} for note in reply.notes):
+        if reply.tool_calls or any(note.code in {"PROTO.truncated", "PROTO.finish"} for note in reply.notes):
             return []
         return [context.finding("PROTO.finish", "the reply is complete, and its finish reason is null")]
     if reason == "content_filter" and view.text.strip():

@@ -11,10 +11,13 @@ from pytest_mtp.core.case import Expect
 from pytest_mtp.core.exchange import Exchange, Fault
 from pytest_mtp.core.verdict import Finding
 from pytest_mtp.judge.combine import conjunction
+from pytest_mtp.judge.degeneration.findings import degeneration_findings
 from pytest_mtp.judge.finish import finish_findings, note_findings
 from pytest_mtp.judge.judgement import GradeContext, Judgement, View, conclude
 from pytest_mtp.judge.reasoning import Split, split_reasoning
 from pytest_mtp.judge.structured.forced import forced_findings
+from pytest_mtp.judge.tools.leaks import leak_findings
+from pytest_mtp.judge.tools.wire import wire_findings
 from pytest_mtp.judge.usage import usage_findings
 from pytest_mtp.judge.words.normal import excerpt
 
@@ -29,7 +32,9 @@ def judge(exchange: Exchange, expects: Sequence[Expect], *, context: GradeContex
         *finish_findings(view, context),
         *usage_findings(view, context),
         *_reasoning(split, view, context),
+        *degeneration_findings(view, expects, context),
         *forced_findings(view, context),
+        *_tools(view, context),
     ]
     return conjunction(view, expects, context, serving=serving)
 
@@ -43,6 +48,12 @@ def view_of(exchange: Exchange) -> tuple[View, Split]:
     split = split_reasoning(reply, bare.prompt)
     view = View(text=split.text, reasoning=split.reasoning, unclosed=split.unclosed, reply=reply, ask=exchange.ask)
     return view, split
+
+
+def _tools(view: View, context: GradeContext) -> list[Finding]:
+    """What the wire and the text say about calls, whatever the case expects."""
+    reply, ask, severity = view.reply, view.ask, context.case_severity
+    return [*wire_findings(reply, ask, severity), *leak_findings(view.text, view.reasoning, ask, reply, severity)]
 
 
 def _reasoning(split: Split, view: View, context: GradeContext) -> list[Finding]:

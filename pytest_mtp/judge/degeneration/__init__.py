@@ -1,0 +1,1 @@
+"""Deterministic signs of broken serving in a text, whatever was asked."""
