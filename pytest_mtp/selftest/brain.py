@@ -19,7 +19,8 @@ from pytest_mtp.selftest.tokens import text_of
 Stratum = Literal["prose", "code", "structured"]
 
 _ECHO = re.compile(
-    r"^(?:please )?(?:repeat|echo|say|write|output|copy)[^\n:]{0,120}?(?:exactly|verbatim|after me|text|string|word)[^\n:]{0,120}:\s*(.+)$",
+    r"^(?:please )?(?:repeat|echo|say|write|output|copy)[^\n:]{0,120}?"
+    r"(?:exactly|verbatim|after me|nothing else|text|string|word|line)[^\n:]{0,120}:\s*(.+)$",
     re.IGNORECASE | re.DOTALL,
 )
 _COUNT = re.compile(r"\bcount\b.{0,80}?\bfrom (\d{1,3}) (?:to|up to|through) (\d{1,3})\b", re.IGNORECASE)

@@ -57,7 +57,7 @@ def _calls_of(tool: Mapping[str, Any], prompt: str) -> list[Call]:
     properties = schema.get("properties") or {}
     required = [name for name in schema.get("required") or () if name in properties]
     texts = [name for name in required if properties[name].get("type") == "string" and not properties[name].get("enum")]
-    things = _things(prompt, tool["name"])
+    things = (len(required) == 1 and _named(prompt, tool["name"])) or _things(prompt, tool["name"])
     rounds = things if len(texts) == 1 and len(things) > 1 else [""]
     calls = []
     for thing in rounds:
@@ -66,6 +66,16 @@ def _calls_of(tool: Mapping[str, Any], prompt: str) -> list[Call]:
         arguments = {name: _value(properties[name], prompt, pool, numbers) for name in required}
         calls.append(Call(name=tool["name"], arguments=json.dumps(arguments, ensure_ascii=False)))
     return calls
+
+
+def _named(prompt: str, tool_name: str) -> list[str]:
+    """What "call TOOL for" is followed by: a list of single names, or one thing of any words."""
+    asked = re.search(rf"\b{re.escape(tool_name)} (?:for|with|on) (.{{1,200}})$", prompt.strip())
+    if asked is None:
+        return []
+    words = asked.group(1).rstrip(".?!")
+    listed = [part.strip() for part in re.split(r",| and ", words)]
+    return listed if all(re.fullmatch(r"[^\W\d_a-z][\w-]*", part) for part in listed) else [words]
 
 
 def _things(prompt: str, tool_name: str) -> list[str]:

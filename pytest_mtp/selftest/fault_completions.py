@@ -35,8 +35,13 @@ def doubled_brace(made: Completion, _scene: Scene) -> Completion:
     return _each(made, change)
 
 
-def leaked_markup(made: Completion, _scene: Scene) -> Completion:
-    """Calls stay in the text in the markup of the model, and the reply ends in stop."""
+def leaked_markup(made: Completion, scene: Scene) -> Completion:
+    """Calls stay in the text in the markup of the model, and the reply ends in stop.
+
+    Forced calls are spared: engines get them by constrained decoding, past the tool parser.
+    """
+    if scene.request.tool_choice != "auto":
+        return made
 
     def change(choice: Choice) -> Choice:
         if not choice.calls:

@@ -12,15 +12,21 @@ from pytest_mtp.selftest.wire import DONE, Frame
 
 
 def truncated(frames: tuple[Frame, ...], _scene: Scene) -> tuple[Frame, ...]:
+    """All of the content comes, then the stream ends cleanly: no finish reason, no usage, no [DONE]."""
+    spoken = [place for place, frame in enumerate(frames) if frame.takes_step]
+    return frames[: spoken[-1] + 1] if spoken else frames[:1]
+
+
+def cut(frames: tuple[Frame, ...], _scene: Scene) -> tuple[Frame, ...]:
     """The stream ends cleanly after about half of its content."""
     spoken = [place for place, frame in enumerate(frames) if frame.takes_step]
-    return frames[: spoken[len(spoken) // 2] + 1] if spoken else frames[:1]
+    return frames[: spoken[(len(spoken) - 1) // 2] + 1] if spoken else frames[:1]
 
 
 def error_event(frames: tuple[Frame, ...], scene: Scene) -> tuple[Frame, ...]:
     """Half of the content, then an error object, then nothing."""
     error = {"error": {"message": "EngineCore encountered an issue.", "type": "InternalServerError", "code": 500}}
-    return (*truncated(frames, scene), Frame(payload=error))
+    return (*cut(frames, scene), Frame(payload=error))
 
 
 def no_done(frames: tuple[Frame, ...], _scene: Scene) -> tuple[Frame, ...]:

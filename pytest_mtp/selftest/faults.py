@@ -87,9 +87,15 @@ _ROWS = (
     ),
     Fault(
         name="truncated-stream",
-        imitates="A proxy that ends the stream early and cleanly",
+        imitates="A stream whose last events are lost on a clean end",
         expected=("PROTO.truncated",),
         frames=fault_frames.truncated,
+    ),
+    Fault(
+        name="cut-stream",
+        imitates="A proxy whose time limit ends the stream in the middle of the answer",
+        expected=("PROTO.truncated", "ANS.json", "ANS.wrong", "ANS.unextractable", "TOOL.args_json"),
+        frames=fault_frames.cut,
     ),
     Fault(
         name="dead-drafter",
@@ -106,13 +112,13 @@ _ROWS = (
     Fault(
         name="replacement-characters",
         imitates="A detokeniser that decodes token by token, so that characters of several tokens fall apart",
-        expected=("GEN.degenerate.replacement",),
+        expected=("GEN.degenerate.replacement", "ANS.wrong"),
         answer=fault_answers.replacement_characters,
     ),
     Fault(
         name="endless-loop",
         imitates="A broken cache: every reply falls into a loop, sampled ones too",
-        expected=("GEN.degenerate.loop",),
+        expected=("GEN.degenerate.loop", "GEN.truncated"),
         answer=fault_answers.endless_loop,
     ),
     Fault(
@@ -164,7 +170,13 @@ _ROWS = (
         expected=("PROTO.json", "PROTO.sse"),
         door=fault_doors.html_body,
     ),
-    Fault(name="busy", imitates="Rate limits: the first chats get 429", expected=("INFRA.busy",), door=fault_doors.busy, number=3),
+    Fault(
+        name="busy",
+        imitates="Rate limits: the first chats get 429, as many as the number says",
+        expected=("INFRA.busy",),
+        door=fault_doors.busy,
+        number=10_000,
+    ),
     Fault(name="unauthorized", imitates="A wrong key", expected=("INFRA.auth",), door=fault_doors.unauthorized),
     Fault(
         name="server-error", imitates="A failing engine behind a living API layer", expected=("INFRA.5xx",), door=fault_doors.server_error

@@ -40,7 +40,7 @@ EFFECTS = {
     "replacement-characters": {name: {TEXT, *COUNTS} for name in ("prose", "german", "chinese", "long", "echo", "no call")},
     "endless-loop": {name: {TEXT, FINISH, *COUNTS} for name in WORDS},
 }
-ALWAYS_SAME = ("truncated-stream", "no-done", "error-in-stream", "stream-only-empty-arguments", "slow")
+ALWAYS_SAME = ("truncated-stream", "cut-stream", "no-done", "error-in-stream", "stream-only-empty-arguments", "slow")
 
 
 def difference(one, other, path=""):
@@ -170,10 +170,20 @@ def test_a_dead_drafter_drafts_and_accepts_nothing(talk):
     assert counted["spec_decode_num_accepted_tokens_total"] == 0
 
 
-def test_a_truncated_stream_has_neither_reason_nor_end(honest, talk, asked):
-    stream, whole = talk(faults=["truncated-stream"]).streamed(**asked), honest.choice(**asked)["message"]
+def test_a_truncated_stream_has_all_but_its_end(honest, talk, asked):
+    end = {"finish": None, "usage": None, "done": False}
+    assert talk(faults=["truncated-stream"]).streamed(**asked) == {**honest.streamed(**asked), **end}
+
+
+def test_a_cut_stream_ends_in_the_middle(honest, talk, asked):
+    stream, whole = talk(faults=["cut-stream"]).streamed(**asked), honest.streamed(**asked)
     assert (stream["finish"], stream["usage"], stream["done"]) == (None, None, False)
     assert (whole["content"] or "").startswith(stream["content"] or "")
+    assert stream["content"] != whole["content"] or stream["tool_calls"] != whole["tool_calls"]
+
+
+def test_forced_calls_do_not_pass_the_parser_that_leaks(talk, called):
+    assert talk(faults=["leaked-markup"]).choice(**called, tool_choice="required")["message"]["tool_calls"]
 
 
 def test_a_stream_without_done_has_all_the_rest(honest, talk, asked):
@@ -261,7 +271,7 @@ def test_an_unknown_fault_is_refused_with_a_hint(word, hint):
 
 
 @pytest.mark.parametrize(
-    ("word", "number", "rate"), [("busy", 3, 1.0), ("busy:7", 7, 1.0), ("die-after-12", 12, 1.0), ("die-after@0.5", 3, 0.5)]
+    ("word", "number", "rate"), [("busy", 10_000, 1.0), ("busy:7", 7, 1.0), ("die-after-12", 12, 1.0), ("die-after@0.5", 3, 0.5)]
 )
 def test_faults_take_a_number_and_a_rate(word, number, rate):
     (armed,) = arm([word])
