@@ -55,6 +55,7 @@ class LaunchedServer:
         """Start and wait until it has answered; raise InfraError INFRA.start otherwise, with nothing left running."""
         self._name, self._planner, self._run_dir, self._timeout_s = name, planner, run_dir, timeout_s
         self._params = dict(params)
+        self._alias, self._starts = f"{name}-{secrets.token_hex(4)}", 0  # the alias outlives restarts: others may know it
         self._start(port=None)
 
     @property
@@ -124,9 +125,9 @@ class LaunchedServer:
 
     def _try(self, plan: Plan, port: int, deadline: float) -> bool:
         """Start on this port. False when the port turns out to be another's; the child is gone then."""
-        unique = f"{self._name}-{secrets.token_hex(4)}"
-        alias = plan.alias or unique
-        child = ChildProcess(plan.command(port, alias), log=self._run_dir / f"{unique}.log")
+        alias = plan.alias or self._alias
+        self._starts += 1
+        child = ChildProcess(plan.command(port, alias), log=self._run_dir / f"{self._alias}-{self._starts}.log")
         root = f"http://127.0.0.1:{port}"
         endpoint = Endpoint(root=root, api_root=f"{root}/v1", model=plan.model or alias)
         client = open_client(endpoint, api_key=None, timeout_s=self._timeout_s)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
-import threading
 
 import pytest
 
+from pytest_mtp.client.http import HttpClient
 from pytest_mtp.core.errors import InfraError, UsageError
-from pytest_mtp.servers.attach import attach
+from pytest_mtp.servers.address import parse_address
+from pytest_mtp.servers.attach import attach, attach_with
 
 MODELS, CHAT = "GET /v1/models", "POST /v1/chat/completions"
 
@@ -226,9 +227,16 @@ def test_an_attached_server_lives_while_it_takes_connections(kit):
     assert not server.alive()
 
 
-def test_no_thread_or_connection_is_left_after_a_failure(kit):
-    stub = kit.serve({MODELS: kit.models("m")})
-    before = threading.active_count()
+@pytest.mark.parametrize("told", [{}, {MODELS: "ok"}], ids=["no-api", "no-chat"])
+def test_no_client_stays_open_after_a_failure(kit, told):
+    stub = kit.serve(routes_of(kit, told))
+    opened = []
+
+    def opener(endpoint):
+        opened.append(HttpClient(endpoint, timeout_s=5))
+        return opened[-1]
+
     with pytest.raises(InfraError):
-        kit.attach(stub.url)
-    assert threading.active_count() <= before + 2  # the stub's own handler threads
+        attach_with(opener, parse_address(stub.url), model="m", api_key_env=None, api_key=None, wait_s=5)
+    assert opened
+    assert all(client._http.is_closed for client in opened)

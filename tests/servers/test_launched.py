@@ -108,7 +108,8 @@ def test_a_restart_is_another_process_with_other_parameters_on_the_same_port(toy
     after = server.restart({"depth": 3})
     assert after.pid != before.pid
     assert after.details["started_at"] > before.details["started_at"]
-    assert after.endpoint.root == before.endpoint.root
+    assert after.endpoint == before.endpoint
+    assert after.details["log"] != before.details["log"]
     assert (after.speculation.depth, after.details["params"]) == (3, {"depth": 3})
     assert after == server.facts
     assert server.alive()
