@@ -5,25 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_mtp.core.case import Severity
 from pytest_mtp.core.codes import CODES
 from pytest_mtp.core.facts import Control, SpecDecode
 from pytest_mtp.core.run import CaseResult, RunReport
 from pytest_mtp.core.verdict import Finding, Measure
 
 OUTCOMES = ("PASS", "FAIL", "missed", "INCONCLUSIVE", "BLOCKED")
+_EARLY = "the run ended early: this is what was measured until then"
 _FIRST = ("acceptance_rate", "mean_acceptance_length", "acceptance_at_position", "user_e2e_tps", "ttft")
-_RANK: Mapping[str, int] = {"critical": 0, "regression": 1, "model": 2, "note": 3}
+_RANK: Mapping[str, int] = {"critical": 0, "regression": 1, "blocked": 2, "inconclusive": 3, "model": 4, "note": 5}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One finding of one case."""
+    """One finding of one case. `weight` is its severity, or `blocked` and `inconclusive` where no verdict was reached."""
 
-    severity: Severity
+    weight: str
     code: str
     node_id: str
     title: str
+
+
+def reasons(report: RunReport) -> list[str]:
+    """The conclusion in lines; that a run ended early is always one of them."""
+    early = [] if report.run.complete or any("ended early" in reason for reason in report.gate.reasons) else [_EARLY]
+    return [*early, *report.gate.reasons]
 
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:
@@ -37,16 +43,19 @@ def hint_of(code: str) -> str:
 
 
 def blocking_rows(report: RunReport) -> list[Row]:
-    """What closes the gate, most severe first. A code's own severity stands in where the case is not in the report."""
+    """What closes the gate, weightiest first. A code's own severity stands in where the case is not in the report."""
+    outcomes = {result.node_id: result.verdict.outcome for result in report.cases}
     known = {
         (result.node_id, finding.code, finding.title): finding.severity for result in report.cases for finding in result.verdict.findings
     }
     rows = []
     for block in report.gate.blocking:
         default = CODES[block.code].severity if block.code in CODES else "critical"
-        severity = known.get((block.node_id, block.code, block.title)) or ("critical" if default == "case" else default)
-        rows.append(Row(severity=severity, code=block.code, node_id=block.node_id, title=block.title))
-    return sorted(rows, key=lambda row: _RANK[row.severity])
+        weight: str = known.get((block.node_id, block.code, block.title)) or ("critical" if default == "case" else default)
+        if outcomes.get(block.node_id) in ("BLOCKED", "INCONCLUSIVE"):
+            weight = outcomes[block.node_id].lower()
+        rows.append(Row(weight=weight, code=block.code, node_id=block.node_id, title=block.title))
+    return sorted(rows, key=lambda row: _RANK[row.weight])
 
 
 def class_of(result: CaseResult) -> str:
@@ -89,6 +98,20 @@ def measures(report: RunReport) -> list[tuple[CaseResult, Measure]]:
     """Every measure with its case; acceptance before speed before the rest, else in the order of the run."""
     found = [(result, measure) for result in report.cases for measure in result.verdict.measures]
     return sorted(found, key=lambda pair: next((at for at, name in enumerate(_FIRST) if pair[1].name.startswith(name)), len(_FIRST)))
+
+
+def by_stratum(report: RunReport) -> tuple[list[str], list[tuple[str, dict[str, Measure]]]]:
+    """The strata, and a row for each measure that has them; the case is named where two cases measure the same."""
+    found = [(result, measure) for result, measure in measures(report) if measure.stratum]
+    strata = list(dict.fromkeys(measure.stratum for _, measure in found))
+    cases: dict[str, set[str]] = {}
+    for result, measure in found:
+        cases.setdefault(measure.name, set()).add(result.node_id)
+    rows: dict[str, dict[str, Measure]] = {}
+    for result, measure in found:
+        label = measure.name if len(cases[measure.name]) == 1 else f"{measure.name} ({result.verdict.case_id})"
+        rows.setdefault(label, {})[measure.stratum] = measure
+    return strata, list(rows.items())
 
 
 def number(measure: Measure) -> str:

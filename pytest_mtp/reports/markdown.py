@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pytest_mtp.core.facts import ServerFacts
 from pytest_mtp.core.run import CaseResult, RunReport
+from pytest_mtp.core.verdict import Measure
 from pytest_mtp.reports.digest import (
     OUTCOMES,
     blocking_rows,
@@ -18,6 +19,7 @@ from pytest_mtp.reports.digest import (
     number,
     of_class,
     reason_of,
+    reasons,
     speculation_words,
 )
 from pytest_mtp.reports.escape import code, prose
@@ -49,9 +51,7 @@ def summary_markdown(report: RunReport) -> str:
 
 
 def _headline(report: RunReport) -> list[str]:
-    lines = [f"# {_HEADLINE[report.gate.verdict]}", "", *(f"- {prose(reason)}" for reason in report.gate.reasons)]
-    if not report.run.complete:
-        lines.append("- **the run ended early**: this is what was measured until then")
+    lines = [f"# {_HEADLINE[report.gate.verdict]}", "", *(f"- {prose(reason)}" for reason in reasons(report))]
     lines += [f"- {prose(note)}" for note in report.run.notes]
     run = report.run
     lines.append(f"- policy {report.gate.policy}, pytest-mtp {prose(run.version)}, {prose(run.started_at)}, {run.duration_s:.0f} s")
@@ -85,7 +85,8 @@ def _blocking(report: RunReport) -> list[str]:
         f"## What closes the gate ({len(rows)})",
         "",
         *_table(
-            ("severity", "code", "case", "what"), ((row.severity, code(row.code), code(row.node_id), prose(row.title)) for row in shown)
+            ("severity", "code", "case", "what"),
+            ((row.weight, code(row.code) if row.code else "", code(row.node_id), prose(row.title)) for row in shown),
         ),
     ]
     if len(rows) > len(shown):
@@ -95,9 +96,16 @@ def _blocking(report: RunReport) -> list[str]:
 
 
 def _measures(report: RunReport) -> list[str]:
+    """Those of strata (code, prose) in sight; those of single cases folded."""
     found = measures(report)
-    if not found:
-        return []
+    main, single = [pair for pair in found if pair[1].stratum], [pair for pair in found if not pair[1].stratum]
+    lines = ["## Measures", "", *_measure_table(main)] if main else []
+    if single:
+        lines += [f"<details><summary>Measures of single cases ({len(single)})</summary>", "", *_measure_table(single), "</details>", ""]
+    return lines
+
+
+def _measure_table(found: Sequence[tuple[CaseResult, Measure]]) -> list[str]:
     rows = [
         (
             code(result.verdict.case_id),
@@ -110,7 +118,7 @@ def _measures(report: RunReport) -> list[str]:
         for result, measure in found[:_MOST_MEASURES]
     ]
     rest = [f"… and {len(found) - _MOST_MEASURES} more in the JSON report.", ""] if len(found) > _MOST_MEASURES else []
-    return ["## Measures", "", *_table(("case", "measure", "of", "value", "n", "note"), rows), "", *rest]
+    return [*_table(("case", "measure", "of", "value", "n", "note"), rows), "", *rest]
 
 
 def _counts(report: RunReport) -> list[str]:

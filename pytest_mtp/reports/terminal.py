@@ -9,18 +9,19 @@ from pytest_mtp.core.run import CaseResult, RunReport
 from pytest_mtp.reports.digest import (
     OUTCOMES,
     blocking_rows,
+    by_stratum,
     control_words,
     counts_by_suite,
-    measures,
     notes,
     number,
     of_class,
     reason_of,
+    reasons,
     speculation_words,
 )
 from pytest_mtp.reports.printable import columns, fit, pad, printable, wrap
 
-_MOST_BLOCKING, _MOST_OTHERS = 12, 6
+_MOST_BLOCKING, _MOST_OTHERS, _MOST_MEASURES, _MOST_STRATA = 12, 6, 24, 6
 _LABEL = 13
 
 
@@ -40,12 +41,11 @@ def summary_lines(report: RunReport, *, width: int = 80) -> list[str]:
         *_labelled("control", [control_words(report.control), *_control_findings(report)], width),
         *_table(_suite_rows(report)),
         *_table(_measure_rows(report)),
-        *_others("inconclusive", of_class(report, "INCONCLUSIVE"), width),
+        *_others("inconclusive, without closing the gate", [r for r in of_class(report, "INCONCLUSIVE") if not r.closes], width),
         *_others("missed, without closing the gate", of_class(report, "missed"), width),
         *_labelled("notes", _note_lines(report), width),
         *_blocking_lines(report, width),
-        *_labelled("why", report.gate.reasons, width),
-        *([] if report.run.complete else ["the run ended early: this is what was measured until then"]),
+        *_labelled("why", reasons(report), width),
     ]
     return [fit(line, width).rstrip() for line in lines]
 
@@ -79,16 +79,13 @@ def _suite_rows(report: RunReport) -> list[list[str]]:
 
 
 def _measure_rows(report: RunReport) -> list[list[str]]:
-    rows = [
-        [
-            printable(measure.name, limit=60),
-            printable(measure.stratum or result.verdict.case_id, limit=40),
-            printable(number(measure)),
-            f"n={measure.n}",
-        ]
-        for result, measure in measures(report)
+    strata, rows = by_stratum(report)
+    shown = strata[:_MOST_STRATA]
+    lines = [
+        [printable(label, limit=60), *(printable(number(of[name]), limit=60) if name in of else "-" for name in shown)]
+        for label, of in rows[:_MOST_MEASURES]
     ]
-    return [["measure", "of", "value", ""], *rows] if rows else []
+    return [["measure", *(printable(name, limit=30) for name in shown)], *lines] if lines else []
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -116,12 +113,16 @@ def _blocking_lines(report: RunReport, width: int) -> list[str]:
         return [""]
     lines = ["", f"closes the gate ({len(rows)})"]
     for row in rows[:_MOST_BLOCKING]:
-        lines += _entry(f"{row.severity} {printable(row.code)} {printable(row.node_id, limit=200)}", row.title, width)
+        lines += _entry(f"{_words(row.weight, printable(row.code), printable(row.node_id, limit=200))}", row.title, width)
     return [*lines, *_rest(len(rows) - _MOST_BLOCKING), ""]
 
 
 def _entry(head: str, words: str, width: int) -> list[str]:
     return [f"  {head}", *(f"      {row}" for row in wrap(printable(words), width - 6))]
+
+
+def _words(*words: str) -> str:
+    return " ".join(word for word in words if word)
 
 
 def _rest(count: int) -> list[str]:

@@ -26,7 +26,7 @@ def test_a_failed_case() -> None:
 
 
 def test_measures_are_named_by_their_stratum() -> None:
-    found = dict(junit_properties(CASES[3]))
+    found = dict(junit_properties(CASES[4]))
     assert found["mtp.acceptance_rate.code"] == 0.52
     assert found["mtp.acceptance_rate.prose"] == 0.31
     assert "mtp.ttft_ms.prose" not in found

@@ -28,7 +28,7 @@ def test_the_sections_come_in_the_order_of_their_weight() -> None:
         "## What closes the gate (2)",
         "## Measures",
         "## Cases",
-        "## Inconclusive (1)",
+        "## Inconclusive (2)",
         "## Missed without closing the gate (1)",
         "## Worth knowing",
     ]
@@ -39,6 +39,8 @@ def test_everything_that_matters_is_there() -> None:
     for words in (
         "**Speculation:** active; mtp, depth 2; 104 of 200 drafts accepted = 52.0 %",
         "- drafts moved with our own requests",
+        "<details><summary>Measures of single cases (1)</summary>",
+        "| inconclusive |  | <code>suites/performance.mtp.yaml::parity</code> | too few steps |",
         "| critical | <code>TOOL.args\\_empty</code> |",
         "| <code>acceptance\\_rate</code> | code | 52.0 % \\[45.0, 60.0\\] | 6 | 95 % clustered; as counted |",
         "| <code>acceptance\\_rate</code> | prose | 31.0 % |",
@@ -100,18 +102,9 @@ def test_an_attack_changes_no_structure(attack: str) -> None:
     page, tame = summary_markdown(with_words(attack)), summary_markdown(with_words("words"))
     shape = [re.match(r"#* ?", line).group() + str(line.count("|")) for line in page.splitlines()]  # type: ignore[union-attr]  # always matches
     assert shape == [re.match(r"#* ?", line).group() + str(line.count("|")) for line in tame.splitlines()]  # type: ignore[union-attr]  # as above
-    for line in page.splitlines():
+    for line in (line for line in page.splitlines() if "details>" not in line):
         for cell in line.strip("| ").split(" | "):
-            assert (
-                tamed(
-                    cell.removeprefix("**Speculation:** ")
-                    .removeprefix("- ")
-                    .removeprefix("# ")
-                    .removeprefix("## ")
-                    .replace("**the run ended early**", "")
-                )
-                is None
-            )
+            assert tamed(cell.removeprefix("**Speculation:** ").removeprefix("- ").removeprefix("# ").removeprefix("## ")) is None
     assert len(page) < 40_000
 
 

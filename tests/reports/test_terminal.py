@@ -33,7 +33,9 @@ def test_everything_that_matters_is_there() -> None:
         "not available",
         "closes the gate (2)",
         "critical TOOL.args_empty suites/tools.mtp.yaml::weather",
-        "inconclusive (1)",
+        "inconclusive  suites/performance.mtp.yaml::parity".replace("  ", " "),
+        "inconclusive, without closing the gate (1)",
+        "no sandbox",
         "ANS.wrong: expected 32, got 31",
         "notes        PROTO.done x 1",
         "2 of 6 cases passed",
@@ -49,6 +51,22 @@ def test_the_most_severe_comes_first() -> None:
     report = dataclasses.replace(REPORT, cases=tuple(cases), gate=dataclasses.replace(REPORT.gate, blocking=blocking))
     text = text_of(report)
     assert text.index("critical TOOL.args_empty") < text.index("regression SPEC.accept_drop")
+
+
+def test_strata_stand_side_by_side() -> None:
+    rows = [line.split("  ") for line in summary_lines(REPORT, width=120)]
+    cells = {row[0]: [cell.strip() for cell in row[1:] if cell.strip()] for row in rows if row[0]}
+    assert cells["measure"] == ["code", "prose"]
+    assert cells["acceptance_rate"] == ["52.0 % [45.0, 60.0]", "31.0 %"]
+    assert cells["mean_acceptance_length"] == ["2.04 tokens", "-"]
+    assert "rate" not in cells
+
+
+def test_two_cases_that_measure_the_same_are_told_apart() -> None:
+    cases = tuple(result(name, "PASS", measures=REPORT.cases[4].verdict.measures) for name in ("fast", "slow"))
+    text = text_of(dataclasses.replace(REPORT, cases=cases))
+    assert "acceptance_rate (fast)" in text
+    assert "acceptance_rate (slow)" in text
 
 
 def test_columns_without_a_case_are_left_out() -> None:
