@@ -152,11 +152,11 @@ class StreamAssembler:
             first = f" ({self.notes[0].detail})" if self.notes else ""
             raise ProtocolError(what + first, code="PROTO.sse")
         if self._finish is None:
-            self._note(
-                "PROTO.truncated", "[DONE] came without a finish reason" if self.done else "the stream ended without a finish reason"
-            )
+            last = "".join(self._texts["content"] or self._texts["reasoning"])[-40:]
+            came = ", then [DONE]" if self.done else ""
+            self._note("PROTO.truncated", f"{len(self.stamps)} events came, the last words are {shown(last)}{came}")
         if not self.done:
-            self._note("PROTO.done", "no [DONE] at the end of the stream")
+            self._note("PROTO.done", f"the last of {len(self.stamps)} events is {self.stamps[-1].kind}")
         if self._seen and 0 not in self._seen:
             self._note("PROTO.sse", f"no choice of index 0, only {sorted(self._seen)[:8]}")
         calls = self._calls.finish()
@@ -235,8 +235,9 @@ def _completion(text: str, notes: list[WireNote]) -> Mapping[str, Any]:
     try:
         body = parse_json(text, notes)
     except DocumentError as error:
-        what = "HTML" if text.lstrip()[:200].lower().startswith(("<!doctype", "<html")) else "no JSON"
-        raise ProtocolError(f"the body is {what}, expected a chat completion ({error})", code="PROTO.json") from None
+        html = text.lstrip()[:200].lower().startswith(("<!doctype", "<html"))
+        what = "the body is HTML" if html else f"the body is no JSON ({error})"
+        raise ProtocolError(f"{what}, expected a chat completion", code="PROTO.json") from None
     if not isinstance(body, Mapping):
         raise ProtocolError(f"the body is not an object: {shown(text)}", code="PROTO.json")
     if body.get("error") is not None:
