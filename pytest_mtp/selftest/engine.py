@@ -13,7 +13,7 @@ from pytest_mtp.selftest.book import AnswerBook
 from pytest_mtp.selftest.brain import think
 from pytest_mtp.selftest.dialects import Dialect
 from pytest_mtp.selftest.dice import digest
-from pytest_mtp.selftest.faults import Armed, Fault
+from pytest_mtp.selftest.fault import Armed
 from pytest_mtp.selftest.generation import DEFAULT_BUDGET, Choice, Setting, generate
 from pytest_mtp.selftest.request import BadRequest, ChatRequest
 from pytest_mtp.selftest.scene import Scene
@@ -52,35 +52,39 @@ class Engine:
         if not self.dialect.prefill:
             request = replace(request, prefix=None)
         scene = self._scene(request, min(request.max_tokens or DEFAULT_BUDGET, room))
-        active = [armed.fault for armed in self.faults if armed.strikes(scene, self.seed)]
+        active = [armed for armed in self.faults if armed.strikes(scene, self.seed)]
         made = self._generate(scene, active)
         completion, duration = self._complete(made, scene, prompt_tokens), max(len(steps.sizes) for _, steps in made)
-        for fault in active:
-            completion = fault.completion(completion, scene) if fault.completion else completion
+        for armed in active:
+            completion = armed.fault.completion(completion, scene) if armed.fault.completion else completion
         if not request.stream:
             return body_of(completion, self.dialect), duration
         frames = frames_of(completion, self.dialect, include_usage=request.include_usage)
-        for fault in active:
-            frames = fault.frames(frames, scene) if fault.frames else frames
+        for armed in active:
+            frames = armed.fault.frames(frames, scene) if armed.fault.frames else frames
         return frames, duration
 
-    def _generate(self, scene: Scene, active: Sequence[Fault]) -> list[tuple[Choice, Steps]]:
+    def _generate(self, scene: Scene, active: Sequence[Armed]) -> list[tuple[Choice, Steps]]:
         answer = think(scene.request, self.book)
         if not self.dialect.reasoning:
             answer = replace(answer, reasoning=None)
         elif answer.reasoning is None:
             answer = replace(answer, reasoning=_REASONING)
-        for fault in active:
-            answer = fault.answer(answer, scene) if fault.answer else answer
-        traits = {fault.trait for fault in active}
+        for armed in active:
+            answer = armed.fault.answer(answer, scene) if armed.fault.answer else answer
+        traits = {armed.fault.trait: armed.number for armed in active}
         setting = Setting(
             depth=self.depth,
-            accepts="rejects-drafts" not in traits,
+            acceptance=0.0 if "rejects-drafts" in traits else traits.get("weak-drafts", 100) / 100,
             breaks_verify="breaks-verify" in traits,
             wavers="wavers" in traits,
         )
+        budget = scene.budget + (self.depth if "overruns" in traits else 0)
         numbers = range(scene.request.n)
-        return [generate(answer, scene.request, setting, budget=scene.budget, number=number, turn=scene.turn) for number in numbers]
+        made = [generate(answer, scene.request, setting, budget=budget, number=number, turn=scene.turn) for number in numbers]
+        if "miscounts" in traits:
+            return [(choice, replace(steps, accepted=steps.drafted + 1)) for choice, steps in made]
+        return made
 
     def _complete(self, made: Sequence[tuple[Choice, Steps]], scene: Scene, prompt_tokens: int) -> Completion:
         spent = [steps for _, steps in made]

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pytest_mtp.selftest.book import Call
 from pytest_mtp.selftest.brain import Answer
+from pytest_mtp.selftest.dice import pick
 from pytest_mtp.selftest.scene import Scene
 from pytest_mtp.selftest.tokens import split
 
@@ -80,3 +81,58 @@ def _swapped(call: Call) -> Call:
                 arguments[one], arguments[other] = arguments[other], arguments[one]
                 return replace(call, arguments=json.dumps(arguments, ensure_ascii=False))
     return call
+
+
+def single_quotes(answer: Answer, _scene: Scene) -> Answer:
+    """Arguments as Python prints them."""
+    return replace(answer, calls=tuple(replace(call, arguments=repr(json.loads(call.arguments))) for call in answer.calls))
+
+
+def ignored_choice(answer: Answer, scene: Scene) -> Answer:
+    """Words where a call was demanded."""
+    if scene.request.tool_choice in ("auto", "none"):
+        return answer
+    return replace(answer, content="I can look that up for you.", calls=())
+
+
+def ignored_schema(answer: Answer, scene: Scene) -> Answer:
+    """Words before the JSON where JSON alone was demanded."""
+    if scene.request.response_format is None:
+        return answer
+    return replace(answer, content=f"Sure, here is what you asked for, as well as I can tell it: {answer.content[:-1]}")
+
+
+def ignored_result(answer: Answer, scene: Scene) -> Answer:
+    """The call of the turn before, once more."""
+    if scene.request.last_role != "tool":
+        return answer
+    before = [message["tool_calls"] for message in scene.request.messages if message.get("tool_calls")]
+    calls = tuple(Call(name=call["function"]["name"], arguments=_text(call["function"]["arguments"])) for call in before[-1])
+    return replace(answer, content="", calls=calls)
+
+
+def _text(arguments: object) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def leaked_reasoning(answer: Answer, _scene: Scene) -> Answer:
+    """The names of the channels and the reasoning between them stand before the answer."""
+    if not answer.content:
+        return answer
+    return replace(answer, content=f"analysisThe user asks something, and I know what to say.assistantfinal{answer.content}")
+
+
+def mojibake(answer: Answer, _scene: Scene) -> Answer:
+    """Each byte of a character outside ASCII is taken for a character."""
+    return replace(answer, content=answer.content.encode("utf-8", "replace").decode("latin-1"))
+
+
+def wrong_script(answer: Answer, scene: Scene) -> Answer:
+    """Now and then a word of prose is one of another script."""
+    if not answer.loose:
+        return answer
+    words = answer.content.split(" ")
+    strange = ("的时候", "исход", "ขอบคุณ", "あり", "그리고")
+    for place in range(4, len(words), 9):
+        words[place] = strange[pick(scene.request.key, place) % len(strange)]
+    return replace(answer, content=" ".join(words))

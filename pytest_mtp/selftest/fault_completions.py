@@ -81,3 +81,50 @@ def dropped_call(made: Completion, _scene: Scene) -> Completion:
 def duplicate_id(made: Completion, _scene: Scene) -> Completion:
     """Every call has the id of the first."""
     return _each(made, lambda choice: replace(choice, calls=tuple(replace(head, id=choice.calls[0].id) for head in choice.calls)))
+
+
+def unknown_tool(made: Completion, _scene: Scene) -> Completion:
+    """Every name has a namespace before it that no tool was offered under."""
+    return _each(made, lambda choice: replace(choice, calls=tuple(replace(head, name=f"functions.{head.name}") for head in choice.calls)))
+
+
+def missing_id(made: Completion, _scene: Scene) -> Completion:
+    """The id of every call is null."""
+    return _each(made, lambda choice: replace(choice, calls=tuple(replace(head, id=None) for head in choice.calls)))
+
+
+def duplicate_call(made: Completion, _scene: Scene) -> Completion:
+    """The last call comes again under an id of its own."""
+
+    def change(choice: Choice) -> Choice:
+        if not choice.calls:
+            return choice
+        number = len(choice.calls)
+        again = tuple(replace(token, call=number) for step in choice.steps for token in step if token.call == number - 1)
+        head = choice.calls[-1]
+        return replace(choice, steps=(*choice.steps, again), calls=(*choice.calls, replace(head, id=f"{head.id}b")))
+
+    return _each(made, change)
+
+
+def empty_reply(made: Completion, _scene: Scene) -> Completion:
+    """Text is counted and never sent."""
+
+    def change(choice: Choice) -> Choice:
+        return choice.map_tokens(lambda token: replace(token, channel="hidden", logprob=None) if token.channel == "content" else token)
+
+    return _each(made, change)
+
+
+def special_tokens(made: Completion, _scene: Scene) -> Completion:
+    """Text that ends by itself ends in the marker of its end."""
+
+    def change(choice: Choice) -> Choice:
+        return replace(choice, steps=(*choice.steps, (Token("<|im_end|>", "content"),))) if choice.finish == "stop" else choice
+
+    return _each(made, change)
+
+
+def null_finish(made: Completion, _scene: Scene) -> Completion:
+    """No reply says why it ended."""
+    return _each(made, lambda choice: replace(choice, finish=None))

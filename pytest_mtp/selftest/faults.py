@@ -2,57 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
 
-from pytest_mtp.core.errors import UsageError, nearest
 from pytest_mtp.selftest import fault_answers, fault_completions, fault_doors, fault_frames
-from pytest_mtp.selftest.brain import Answer
-from pytest_mtp.selftest.dice import roll
-from pytest_mtp.selftest.fault_doors import Door
-from pytest_mtp.selftest.scene import Scene
-from pytest_mtp.selftest.wire import Completion, Frame
-
-Trait = Literal["rejects-drafts", "breaks-verify", "wavers", "slow"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One fault; at most one of the changes is set, by where a real server would break.
-
-    `answer` in the model, `completion` in the API layer, `frames` in its streaming, `door` before any of them. The
-    middle two need nothing but a reply, so a proxy can apply them to a real one. `expected` holds the code that must be
-    found first, then codes that may follow from it.
-    """
-
-    name: str
-    imitates: str
-    expected: tuple[str, ...]
-    answer: Callable[[Answer, Scene], Answer] | None = None
-    completion: Callable[[Completion, Scene], Completion] | None = None
-    frames: Callable[[tuple[Frame, ...], Scene], tuple[Frame, ...]] | None = None
-    door: Callable[[int, int], Door] | None = None
-    trait: Trait | None = None
-    number: int | None = None  # the default of NAME:NUMBER, where the fault takes one
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Armed:
-    """A fault with its rate, and its number where it takes one."""
-
-    fault: Fault
-    rate: float = 1.0
-    number: int = 0
-
-    def strikes(self, scene: Scene, seed: int) -> bool:
-        """Whether it strikes this request. A fault in the model strikes a conversation always or never, as weights do."""
-        if self.rate >= 1:
-            return True
-        turn = 0 if self.fault.answer or self.fault.trait else scene.turn
-        return roll(seed, self.fault.name, scene.request.key, turn) < self.rate
-
+from pytest_mtp.selftest.fault import Fault
 
 _ROWS = (
     Fault(
@@ -190,29 +143,128 @@ _ROWS = (
     ),
     Fault(name="die-after", imitates="A crash under load", expected=("INFRA.crash",), door=fault_doors.die_after, number=3),
     Fault(name="slow", imitates="A step that takes far longer than it should", expected=("PERF.drop",), trait="slow", number=20),
+    # Beyond the common ones: each is from a public report.
+    Fault(
+        name="unknown-tool",
+        imitates="A parser that leaves a namespace of the model's own format in the name",
+        expected=("TOOL.name", "TOOL.forced"),
+        completion=fault_completions.unknown_tool,
+    ),
+    Fault(
+        name="missing-id",
+        imitates="Calls without an id",
+        expected=("TOOL.id",),
+        completion=fault_completions.missing_id,
+    ),
+    Fault(
+        name="duplicate-call",
+        imitates="A parser that sends the last call once more when the reply ends",
+        expected=("TOOL.duplicate",),
+        completion=fault_completions.duplicate_call,
+    ),
+    Fault(
+        name="empty-reply",
+        imitates="A reasoning parser that eats the answer: stop, and nothing said",
+        expected=("GEN.empty",),
+        completion=fault_completions.empty_reply,
+    ),
+    Fault(
+        name="special-tokens",
+        imitates="The end-of-turn token is written out",
+        expected=("GEN.degenerate.special", "ANS.json", "ANS.wrong"),
+        completion=fault_completions.special_tokens,
+    ),
+    Fault(
+        name="null-finish",
+        imitates="A last chunk whose finish reason is null",
+        expected=("PROTO.finish", "PROTO.truncated"),
+        completion=fault_completions.null_finish,
+    ),
+    Fault(
+        name="single-quotes",
+        imitates="A parser that writes arguments as its language prints them and not as JSON",
+        expected=("TOOL.args_json",),
+        answer=fault_answers.single_quotes,
+    ),
+    Fault(
+        name="ignored-choice",
+        imitates="tool_choice is dropped by a gateway: forced calls come as words",
+        expected=("TOOL.forced",),
+        answer=fault_answers.ignored_choice,
+    ),
+    Fault(
+        name="ignored-schema",
+        imitates="response_format is dropped by a gateway: JSON comes with words around it",
+        expected=("ANS.json_forced",),
+        answer=fault_answers.ignored_schema,
+    ),
+    Fault(
+        name="ignored-result",
+        imitates="A template without the tool role: the model never sees results and calls again",
+        expected=("TOOL.none_expected", "TOOL.after_result", "GEN.empty"),
+        answer=fault_answers.ignored_result,
+    ),
+    Fault(
+        name="leaked-reasoning",
+        imitates="Channel markers are stripped and the channels are not: reasoning stands in the answer",
+        expected=("PROTO.reasoning",),
+        answer=fault_answers.leaked_reasoning,
+    ),
+    Fault(
+        name="mojibake",
+        imitates="UTF-8 read as Latin-1 on its way",
+        expected=("GEN.degenerate.mojibake", "ANS.wrong"),
+        answer=fault_answers.mojibake,
+    ),
+    Fault(
+        name="wrong-script",
+        imitates="Corrupted weights: words of other languages in the middle of a text",
+        expected=("GEN.degenerate.script",),
+        answer=fault_answers.wrong_script,
+    ),
+    Fault(
+        name="lost-tail",
+        imitates="The last fragment of streamed arguments is lost",
+        expected=("TOOL.args_json", "TOOL.args_empty", "TOOL.stream_diff"),
+        frames=fault_frames.lost_tail,
+    ),
+    Fault(
+        name="zero-index",
+        imitates="Streamed parallel calls all have index 0",
+        expected=("TOOL.wire", "TOOL.count", "TOOL.stream_diff"),
+        frames=fault_frames.zero_index,
+    ),
+    Fault(
+        name="repeated-arguments",
+        imitates="Streamed arguments come in fragments and once more as a whole",
+        expected=("TOOL.args_json", "TOOL.stream_diff"),
+        frames=fault_frames.repeated_arguments,
+    ),
+    Fault(
+        name="lost-first-delta",
+        imitates="The first delta with content is lost in streams",
+        expected=("ANS.wrong", "ANS.unextractable", "ANS.json", "GEN.empty"),
+        frames=fault_frames.lost_first_delta,
+    ),
+    Fault(
+        name="overrun",
+        imitates="A verify step whose accepted drafts run over max_tokens",
+        expected=("PROTO.usage",),
+        trait="overruns",
+    ),
+    Fault(
+        name="weak-drafter",
+        imitates="Acceptance sinks to a share of what it was (a per cent)",
+        expected=("SPEC.accept_drop",),
+        trait="weak-drafts",
+        number=40,
+    ),
+    Fault(
+        name="miscounted-drafts",
+        imitates="More drafts are counted as accepted than were drafted",
+        expected=("SPEC.identity",),
+        trait="miscounts",
+    ),
 )
 
 FAULTS: Mapping[str, Fault] = {fault.name: fault for fault in _ROWS}
-
-
-def arm(words: Iterable[str]) -> tuple[Armed, ...]:
-    """`NAME`, `NAME:NUMBER` or `NAME-NUMBER`, each with an optional `@RATE`. Raises UsageError with the nearest word."""
-    return tuple(_armed(word) for word in words)
-
-
-def _armed(word: str) -> Armed:
-    match = re.fullmatch(r"([a-z-]+?)(?:[:-](\d+))?(?:@([\d.]+))?", word)
-    name = match.group(1) if match else word
-    fault = FAULTS.get(name)
-    if match is None or fault is None:
-        raise UsageError(f"no fault {word!r}{nearest(name, FAULTS)}; known: {', '.join(FAULTS)}")
-    number = match.group(2)
-    if number is not None and fault.number is None:
-        raise UsageError(f"the fault {name!r} takes no number, but {word!r} has one")
-    try:
-        rate = float(match.group(3) or 1)
-    except ValueError:
-        rate = -1.0
-    if not 0 <= rate <= 1:
-        raise UsageError(f"the rate in {word!r} must be between 0 and 1")
-    return Armed(fault=fault, rate=rate, number=int(number) if number is not None else fault.number or 0)

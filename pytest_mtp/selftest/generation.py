@@ -35,7 +35,7 @@ class Token:
 class CallHead:
     """Identity of a call on the wire."""
 
-    id: str
+    id: str | None
     name: str
 
 
@@ -59,13 +59,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the engine was started with, as far as generation goes. `accepts` False is a drafter that never fits.
+    """What the engine was started with, as far as generation goes. `acceptance` scales that of a good drafter.
 
     `breaks_verify` is a verify step that lets wrong drafts through, `wavers` noise that changes close decisions.
     """
 
     depth: int
-    accepts: bool = True
+    acceptance: float = 1.0
     breaks_verify: bool = False
     wavers: bool = False
 
@@ -111,8 +111,7 @@ def generate(answer: Answer, request: ChatRequest, setting: Setting, *, budget: 
     said, generated, stopped = _stop(said, request.stop)
     if stopped:
         finish = "stop"
-    judge = judge_of_drafts(request.key, answer.stratum, sampled=is_steered(request))
-    accepts = judge if setting.accepts else _never
+    accepts = judge_of_drafts(request.key, answer.stratum, sampled=is_steered(request), scale=setting.acceptance)
     made = steps(generated, budget=budget, depth=setting.depth, start=start, accepts=accepts)
     if request.top_logprobs is not None:
         said = _with_logprobs(said, answer, request, start, meant)
@@ -121,10 +120,6 @@ def generate(answer: Answer, request: ChatRequest, setting: Setting, *, budget: 
         token.call or 0 for token in said if token.channel == "arguments"
     )
     return Choice(steps=_cut(said, made.sizes), calls=heads[:opened], finish=finish), made
-
-
-def _never(_position: int, _rank: int) -> bool:
-    return False
 
 
 def _sample(meant: Sequence[Token], answer: Answer, request: ChatRequest, start: int, seed: str) -> list[Token]:

@@ -10,12 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from pytest_mtp.selftest.arming import arm
 from pytest_mtp.selftest.book import AnswerBook, book_of, read_book, shipped_book
 from pytest_mtp.selftest.dialects import dialect
 from pytest_mtp.selftest.dice import roll
 from pytest_mtp.selftest.engine import Engine
 from pytest_mtp.selftest.fault_doors import ENTER, Door
-from pytest_mtp.selftest.faults import arm
 from pytest_mtp.selftest.listener import Listener
 from pytest_mtp.selftest.speculation import Counters
 

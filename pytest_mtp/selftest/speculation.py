@@ -28,9 +28,9 @@ class Steps:
     per_position: tuple[int, ...] = ()
 
 
-def judge_of_drafts(key: str, stratum: Stratum, *, sampled: bool) -> Callable[[int, int], bool]:
+def judge_of_drafts(key: str, stratum: Stratum, *, sampled: bool, scale: float = 1.0) -> Callable[[int, int], bool]:
     """Whether the draft for the token at an absolute position is accepted as the `rank`-th of its round."""
-    chance = _ACCEPTANCE[stratum] * (_SAMPLED if sampled else 1)
+    chance = _ACCEPTANCE[stratum] * (_SAMPLED if sampled else 1) * scale
     return lambda position, rank: roll(key, "draft", position) < chance * _DECAY**rank
 
 

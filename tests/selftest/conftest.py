@@ -117,7 +117,7 @@ class Talk:
         return answer
 
     def events(self, prompt: str, **fields: Any) -> list[Any]:
-        lines = self.raw_stream(prompt, **fields).decode().splitlines()
+        lines = self.raw_stream(prompt, **fields).decode().split("\n")  # splitlines would cut at U+0085 inside of data
         data = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
         return [item if item == "[DONE]" else json.loads(item) for item in data]
 
