@@ -92,6 +92,11 @@ def _bound(keyword: str) -> Callable[[Compiler, Mapping[str, Any], str], Accepts
     return maker
 
 
+def _at_most(_compiler: Compiler, schema: Mapping[str, Any], _file: str) -> Accepts:
+    most = schema["maxItems"]
+    return lambda value: not isinstance(value, list) or len(value) <= most
+
+
 def _size(kind: type[str | list[Any] | dict[Any, Any]], keyword: str) -> Callable[[Compiler, Mapping[str, Any], str], Accepts]:
     def maker(_compiler: Compiler, schema: Mapping[str, Any], _file: str) -> Accepts:
         least = schema[keyword]
@@ -215,6 +220,7 @@ _KEYWORDS: Mapping[str, Callable[[Compiler, Mapping[str, Any], str], Accepts]] =
     "maximum": _bound("maximum"),
     "exclusiveMinimum": _bound("exclusiveMinimum"),
     "minItems": _size(list, "minItems"),
+    "maxItems": _at_most,
     "minProperties": _size(dict, "minProperties"),
     "uniqueItems": _unique,
     "items": _items,

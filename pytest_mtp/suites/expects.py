@@ -11,7 +11,7 @@ from pytest_mtp.suites.document import Document, Place
 from pytest_mtp.suites.matchers import check_calls
 from pytest_mtp.suites.meta import check_schema
 from pytest_mtp.suites.tools import Tool, name_of, not_offered
-from pytest_mtp.suites.values import check_date, check_python, check_regex
+from pytest_mtp.suites.values import check_moment, check_python, check_regex
 
 MODIFIERS = {"calls": ("ordered", "extra", "extra_args")}
 _BESIDE = frozenset(name for names in MODIFIERS.values() for name in names)
@@ -37,8 +37,14 @@ def _check(document: Document, written: Mapping[str, Any], place: Place, tools: 
 
 
 def _choice(document: Document, spec: Any, place: Place, _tools: Sequence[Tool]) -> None:
-    if isinstance(spec, Mapping) and "options" in spec and spec["value"] not in spec["options"]:
-        raise document.error(f"{spec['value']!r} is none of the options {', '.join(map(str, spec['options']))}", (*place, "value"))
+    if not isinstance(spec, Mapping) or "options" not in spec:
+        return
+    options, value = spec["options"], spec["value"].strip()
+    labels = list(options) if isinstance(options, Mapping) else [chr(ord("A") + index) for index in range(len(options))]
+    texts = list(options.values()) if isinstance(options, Mapping) else options
+    if value not in labels and value not in texts:
+        shown = ", ".join(f"{label} ({text})" if label != text else label for label, text in zip(labels, texts, strict=True))
+        raise document.error(f"{value!r} is none of the options {shown}", (*place, "value"))
 
 
 def _regex(document: Document, spec: Any, place: Place, _tools: Sequence[Tool]) -> None:
@@ -56,7 +62,8 @@ def _items(document: Document, spec: Any, place: Place, tools: Sequence[Tool]) -
 
 
 def _date(document: Document, spec: Any, place: Place, _tools: Sequence[Tool]) -> None:
-    check_date(document, spec, place)
+    value, inside = (spec["value"], (*place, "value")) if isinstance(spec, Mapping) else (spec, place)
+    check_moment(document, value, inside)
 
 
 def _json(document: Document, spec: Any, place: Place, _tools: Sequence[Tool]) -> None:

@@ -28,7 +28,8 @@ def explain(complaints: Iterable[Complaint], line: Callable[[Problem], int], at:
     `at` is the place of the value that was validated.
     """
     found = [problem for complaint in complaints for problem in _problems(complaint, at)]
-    return min(found, key=lambda problem: (problem.rank, line(problem), -len(problem.place)))
+    other = Problem(text="the schema does not accept this", place=at)
+    return min(found, key=lambda problem: (problem.rank, line(problem), -len(problem.place)), default=other)
 
 
 def _problems(complaint: Complaint, at: Place) -> list[Problem]:
@@ -62,6 +63,8 @@ def _of_branches(complaint: Complaint, place: Place) -> list[Problem]:
     """Into the branch that the author meant, where one can be told from the others by its type."""
     keys = [branch["required"][0] for branch in complaint.validator_value if set(branch) == {"required"}]
     if len(keys) == len(complaint.validator_value):
+        if not isinstance(complaint.instance, dict):
+            return []  # its type is complained of elsewhere
         present = [key for key in complaint.instance if key in keys]
         if present:
             return [Problem(text=f"{both(present)} exclude each other: keep one", place=(*place, present[-1]), key=True)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_mtp.suites.document import Document, Place
 from pytest_mtp.suites.tools import Tool, name_of, not_offered, parameters_of
-from pytest_mtp.suites.values import check_date, check_regex
+from pytest_mtp.suites.values import check_day, check_regex
 from pytest_mtp.suites.words import closest
 
 MATCHERS = ("one_of", "number", "regex", "contains", "date", "unordered", "subset", "any", "absent", "absent_or")
@@ -51,11 +51,11 @@ def _check_declared(document: Document, name: str, matcher: Any, place: Place, t
 
 
 def _check_matcher(document: Document, matcher: Any, place: Place) -> None:
-    if not is_matcher(matcher):
-        return
-    if "regex" in matcher:
+    """Matchers stand inside literals and inside one another."""
+    if is_matcher(matcher) and "regex" in matcher:
         check_regex(document, matcher["regex"], (*place, "regex"))
-    if "date" in matcher:
-        check_date(document, matcher["date"], (*place, "date"))
-    if "absent_or" in matcher:
-        _check_matcher(document, matcher["absent_or"], (*place, "absent_or"))
+    if is_matcher(matcher) and "date" in matcher:
+        check_day(document, matcher["date"], (*place, "date"))
+    items = matcher.items() if isinstance(matcher, Mapping) else enumerate(matcher) if isinstance(matcher, list) else ()
+    for key, item in items:
+        _check_matcher(document, item, (*place, key))

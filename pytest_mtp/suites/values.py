@@ -9,16 +9,33 @@ import warnings
 
 from pytest_mtp.suites.document import Document, Place
 
+_DAY = r"(?:(\d{4}-\d{2})(-\d{2})?)?"
+_TIME = r"(?:(\d{1,2}:\d{2}(?::\d{2})?)(?:[.,]\d{1,9})?\s?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})?)?"
+_MOMENT = re.compile(rf"{_DAY}(?:(?<=\d)[T ])?{_TIME}")
 
-def check_date(document: Document, text: str, place: Place) -> None:
-    """Raise SuiteError unless ISO 8601 reads it as a day, a time or an instant."""
-    for kind in (dt.date, dt.datetime, dt.time):
-        try:
-            kind.fromisoformat(text)
-        except ValueError:
-            continue
-        return
-    raise document.error(f"{text!r} is no date or time of ISO 8601, such as 2026-01-31 or 2026-01-31T12:30:00Z", place)
+
+def check_moment(document: Document, text: str, place: Place) -> None:
+    """Raise SuiteError unless ISO 8601 reads it as a month, a day, a time or an instant."""
+    found = _MOMENT.fullmatch(text.strip())
+    try:
+        if not found or not any(found.groups()):
+            raise ValueError
+        month, day, time = found.groups()
+        if month:
+            dt.date.fromisoformat(f"{month}{day or '-01'}")
+        if time and time not in {"24:00", "24:00:00"}:
+            dt.time.fromisoformat(time.zfill(5))
+    except ValueError:
+        problem = f"{text!r} is no date or time of ISO 8601, such as 2026-01-31, 12:30 or 2026-01-31T12:30:00Z"
+        raise document.error(problem, place) from None
+
+
+def check_day(document: Document, text: str, place: Place) -> None:
+    """Raise SuiteError unless ISO 8601 reads it as a day or an instant."""
+    try:
+        dt.datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise document.error(f"{text!r} is no date of ISO 8601, such as 2026-01-31 or 2026-01-31T12:30:00Z", place) from None
 
 
 def check_regex(document: Document, pattern: str, place: Place) -> None:

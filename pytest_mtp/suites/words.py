@@ -116,6 +116,7 @@ _WORDINGS: Mapping[str, Callable[[Any, Any, str], str]] = {
     "exclusiveMinimum": lambda limit, value, _: f"expected more than {limit}, got {got(value)}",
     "minItems": _too_short,
     "minProperties": _too_short,
+    "maxItems": lambda limit, value, _: f"the list may have {limit} entries, got {len(value)}",
     "uniqueItems": _twice,
     "format": lambda limit, value, _: f"expected a {limit}, got {got(value)}",
     "required": lambda limit, value, _: f"the key {both([key for key in limit if key not in value])} is missing",

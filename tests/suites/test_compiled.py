@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_mtp.core.case import Suite
+from pytest_mtp.core.errors import SuiteError
 from pytest_mtp.suites.compiled import Compiler, twice
+from pytest_mtp.suites.load import load_suite
 from pytest_mtp.suites.parsing import parse
 from pytest_mtp.suites.schema import GOLDEN, PLAIN, SUITE, acceptor, complaints, schemas
 
@@ -78,7 +83,7 @@ def mutants(value: Any) -> st.SearchStrategy[Any]:
     return change.map(lambda chosen: changed(value, *chosen))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(value=st.sampled_from(SUITE_VALUE["cases"]).flatmap(mutants))
 def test_the_verdict_on_a_changed_case_is_that_of_jsonschema(value: Any) -> None:
     assert acceptor(SUITE, "/definitions/case")(value) == (not list(complaints(value, SUITE, "/definitions/case")))
@@ -94,6 +99,25 @@ def test_the_verdict_on_a_changed_suite_is_that_of_jsonschema(value: Any) -> Non
 @given(value=mutants(GOLDEN_VALUE))
 def test_the_verdict_on_changed_golden_answers_is_that_of_jsonschema(value: Any) -> None:
     assert acceptor(GOLDEN)(value) == (not list(complaints(value, GOLDEN)))
+
+
+def outcome(path: Path) -> Suite | str:
+    try:
+        return load_suite(path, shown="x")
+    except SuiteError as error:
+        return error.problem
+
+
+@settings(max_examples=100, deadline=None)
+@given(value=mutants(SUITE_VALUE))
+def test_a_changed_suite_loads_or_is_refused_in_our_own_words(value: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.getbasetemp() / "changed.mtp.yaml"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    loaded = outcome(path)
+    if isinstance(loaded, Suite):
+        assert Suite.from_dict(loaded.to_dict()).to_dict() == loaded.to_dict()
+    else:
+        assert not re.search(r"\{'|does not accept this|is not valid under", loaded)
 
 
 @pytest.mark.parametrize(("file", "value"), [(SUITE, SUITE_VALUE), (GOLDEN, GOLDEN_VALUE)], ids=["suite", "golden"])
@@ -140,7 +164,7 @@ PARAMETERS = st.recursive(
 DRAFTS = [jsonschema.Draft6Validator, jsonschema.Draft7Validator, jsonschema.Draft201909Validator, jsonschema.Draft202012Validator]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(schema=PARAMETERS)
 def test_a_schema_that_is_plain_is_valid_in_every_draft(schema: dict[str, Any]) -> None:
     if acceptor(PLAIN)(schema):

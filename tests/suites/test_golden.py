@@ -116,7 +116,7 @@ BAD = {
     ),
     "date": (
         "answers: {apples: {expect: {date: soon}}}\n",
-        "5: 'soon' is no date or time of ISO 8601, such as 2026-01-31 or 2026-01-31T12:30:00Z (at answers.apples.expect.date)",
+        "5: 'soon' is no date or time of ISO 8601, such as 2026-01-31, 12:30 or 2026-01-31T12:30:00Z (at answers.apples.expect.date)",
     ),
     "tool not offered": (
         "answers: {apples: {expect: {calls: [{name: f}]}}}\n",

@@ -80,7 +80,7 @@ def test_both_parsers_mark_the_same_lines(value: object) -> None:
     assert parse(content, "x", backend="libyaml") == parse(content, "x", backend="python")
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(text=st.lists(PIECES, max_size=14).map("".join))
 @example("x: [How many?, a?b, c]")
 @example("k:\tv\t# c\n")
