@@ -93,7 +93,7 @@ class Composer:
         top = self.stack[-1] if self.stack else None
         if top is not None and type(top.value) is dict and top.key is None:
             if event.anchor is not None:
-                raise self._error(f"an anchor (&{event.anchor}) on a key: give it to the value", line)
+                raise self._error(f"an anchor (&{_cut(event.anchor)}) on a key: give it to the value", line)
             self._key(top, text, plain, line)
             return
         value = text
@@ -142,11 +142,13 @@ class Composer:
         anchored = self.anchors.get(name)
         top = self.stack[-1] if self.stack else None
         if anchored is None:
-            raise self._error(f"the alias *{name} has no anchor (&{name}) above it; put text that begins with '*' in quotes", line)
+            raise self._error(
+                f"the alias *{_cut(name)} has no anchor (&{_cut(name)}) above it; put text that begins with '*' in quotes", line
+            )
         if anchored.open:
-            raise self._error(f"the alias *{name} stands inside its own anchor of line {anchored.line}", line)
+            raise self._error(f"the alias *{_cut(name)} stands inside its own anchor of line {anchored.line}", line)
         if top is not None and type(top.value) is dict and top.key is None:
-            raise self._error(f"an alias (*{name}) as a key: keys are words", line)
+            raise self._error(f"an alias (*{_cut(name)}) as a key: keys are words", line)
         if len(self.stack) + anchored.height > MAX_DEPTH:
             raise self._error(f"nested deeper than {MAX_DEPTH} levels, aliases followed", line)
         self.by_alias += anchored.size
@@ -175,7 +177,7 @@ class Composer:
 
     def _anchor(self, name: str, line: int) -> None:
         if name in self.anchors:
-            raise self._error(f"the anchor &{name} stands twice: first in line {self.anchors[name].line}", line)
+            raise self._error(f"the anchor &{_cut(name)} stands twice: first in line {self.anchors[name].line}", line)
         self.anchors[name] = _Anchored(line)
 
     def _settle(self, name: str, value: Any, size: int, height: int) -> None:
@@ -192,5 +194,9 @@ class Composer:
         return SuiteError(problem, path=self.shown, line=line, at=printed([step for step in place if step is not None]))
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
 def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:59] + "…")
+    return repr(_cut(text))

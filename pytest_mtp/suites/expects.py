@@ -12,6 +12,7 @@ from pytest_mtp.suites.matchers import check_calls
 from pytest_mtp.suites.meta import check_schema
 from pytest_mtp.suites.tools import Tool, name_of, not_offered
 from pytest_mtp.suites.values import check_moment, check_python, check_regex
+from pytest_mtp.suites.words import listed, quoted
 
 MODIFIERS = {"calls": ("ordered", "extra", "extra_args")}
 _BESIDE = frozenset(name for names in MODIFIERS.values() for name in names)
@@ -43,8 +44,8 @@ def _choice(document: Document, spec: Any, place: Place, _tools: Sequence[Tool])
     labels = list(options) if isinstance(options, Mapping) else [chr(ord("A") + index) for index in range(len(options))]
     texts = list(options.values()) if isinstance(options, Mapping) else options
     if value not in labels and value not in texts:
-        shown = ", ".join(f"{label} ({text})" if label != text else label for label, text in zip(labels, texts, strict=True))
-        raise document.error(f"{value!r} is none of the options {shown}", (*place, "value"))
+        shown = listed(f"{label} ({text})" if label != text else label for label, text in zip(labels, texts, strict=True))
+        raise document.error(f"{quoted(value)} is none of the options {shown}", (*place, "value"))
 
 
 def _regex(document: Document, spec: Any, place: Place, _tools: Sequence[Tool]) -> None:

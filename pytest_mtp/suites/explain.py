@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pytest_mtp.suites.document import Place
-from pytest_mtp.suites.words import both, closest, either, expected, quoted, wanted
+from pytest_mtp.suites.words import both, closest, either, expected, listed, quoted, wanted
 
 Complaint: TypeAlias = Any  # jsonschema's ValidationError, whose attributes are typed as possibly unset
 
@@ -55,7 +55,7 @@ def _of_key(complaint: Complaint, place: Place) -> Problem:
 
 
 def _unknown_key(key: str, known: list[str], place: Place) -> Problem:
-    hint = closest(key, known) or f"; known are: {', '.join(known)}"
+    hint = closest(key, known) or f"; known are: {listed(known)}"
     return Problem(text=f"unknown key {quoted(key)}{hint}", place=place, key=True, rank=0)
 
 

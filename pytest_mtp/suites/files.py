@@ -7,12 +7,16 @@ from pathlib import Path
 from pytest_mtp.core.errors import SuiteError
 from pytest_mtp.suites.document import Document
 from pytest_mtp.suites.parsing import parse
+from pytest_mtp.suites.text import MAX_BYTES
 
 
 def read(path: Path, shown: str) -> Document:
     """Raise SuiteError for whatever is wrong with the file, its bytes or its YAML."""
     try:
-        content = path.read_bytes()
+        if not path.is_file() and not path.is_dir() and path.exists():
+            raise SuiteError("not a regular file", path=shown, line=1)
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise SuiteError(f"the file cannot be read: {error.strerror or error}", path=shown, line=1) from None
     document = parse(content, shown)

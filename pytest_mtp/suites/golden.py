@@ -16,7 +16,7 @@ from pytest_mtp.suites.files import read
 from pytest_mtp.suites.schema import GOLDEN
 from pytest_mtp.suites.tools import Tool
 from pytest_mtp.suites.validation import validate
-from pytest_mtp.suites.words import closest
+from pytest_mtp.suites.words import closest, quoted
 
 FOLDER = "golden_answers"
 
@@ -72,7 +72,7 @@ class Goldens:
             for case_id in file.answers:
                 problem = answered[case_id] if case_id in answered else f"is not in the suite{closest(case_id, answered)}"
                 if problem:
-                    raise file.document.error(f"the case {case_id!r} {problem}", file.place(case_id), key=True)
+                    raise file.document.error(f"the case {quoted(case_id)} {problem}", file.place(case_id), key=True)
 
 
 def load_goldens(path: Path, suite: str, shown: str) -> Goldens:
@@ -80,7 +80,7 @@ def load_goldens(path: Path, suite: str, shown: str) -> Goldens:
     inside = Path(FOLDER, suite)
     folders = [(path.parent / up / inside, _printed(shown, up, inside)) for up in ("", "..")]
     for folder, printed in folders:
-        if folder.is_dir():
+        if os.path.isdir(folder):  # noqa: PTH112  # Path.is_dir raises where a parent may not be entered
             files = tuple(_load(file, f"{printed}/{file.name}", suite) for file in _yaml_files(folder, printed))
             return Goldens(files=files, looked=(printed,))
     return Goldens(files=(), looked=tuple(printed for _, printed in folders))
@@ -91,7 +91,11 @@ def _printed(shown: str, up: str, inside: Path) -> str:
 
 
 def _yaml_files(folder: Path, printed: str) -> Iterable[Path]:
-    for file in sorted(folder.iterdir()):
+    try:
+        files = sorted(folder.iterdir())
+    except OSError as error:
+        raise SuiteError(f"the folder cannot be read: {error.strerror or error}", path=printed, line=1) from None
+    for file in files:
         if file.suffix == ".yml":
             raise SuiteError(f"golden answers end in .yaml: rename it to {file.stem}.yaml", path=f"{printed}/{file.name}", line=1)
         if file.suffix == ".yaml" and not file.name.startswith("."):
@@ -102,8 +106,10 @@ def _load(file: Path, shown: str, suite: str) -> GoldenFile:
     document = read(file, shown)
     validate(document, GOLDEN)
     if document.value["suite"] != suite:
-        raise document.error(f"expected {suite!r}, the suite that this folder is named by, got {document.value['suite']!r}", ("suite",))
+        raise document.error(
+            f"expected {suite!r}, the suite that this folder is named by, got {quoted(document.value['suite'])}", ("suite",)
+        )
     slug = model_slug(document.value["model"])
     if file.stem != slug:
-        raise document.error(f"answers of the model {document.value['model']!r} belong into {slug}.yaml", ("model",))
+        raise document.error(f"answers of the model {quoted(document.value['model'])} belong into {slug}.yaml", ("model",))
     return GoldenFile(document=document, slug=slug)

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_mtp.suites.document import Document, Place
 from pytest_mtp.suites.tools import Tool, name_of, not_offered, parameters_of
 from pytest_mtp.suites.values import check_day, check_regex
-from pytest_mtp.suites.words import closest
+from pytest_mtp.suites.words import closest, listed, quoted
 
 MATCHERS = ("one_of", "number", "regex", "contains", "date", "unordered", "subset", "any", "absent", "absent_or")
 _WORDS = frozenset((*MATCHERS, "rel", "abs"))
@@ -40,14 +40,16 @@ def _check_declared(document: Document, name: str, matcher: Any, place: Place, t
         return
     if name not in properties:
         if parameters.get("additionalProperties", False) is False and _OPEN.isdisjoint(parameters) and matcher != {"absent": True}:
-            hint = closest(name, properties) or f"; it has: {', '.join(properties)}"
-            raise document.error(f"the tool {name_of(tool)!r} has no parameter {name!r}{hint}", place, key=True)
+            hint = closest(name, properties) or f"; it has: {listed(properties)}"
+            raise document.error(f"the tool {name_of(tool)!r} has no parameter {quoted(name)}{hint}", place, key=True)
         return
     kind = properties[name].get("type") if isinstance(properties[name], Mapping) else None
     if isinstance(matcher, Mapping) and not is_matcher(matcher) and isinstance(kind, str) and kind != "object":
         strange = next((key for key in matcher if key not in _WORDS), "")
-        hint = closest(strange, MATCHERS) or f"; matchers are: {', '.join(MATCHERS)}"
-        raise document.error(f"{strange!r} is no matcher{hint}, and {name!r} of {name_of(tool)!r} takes no mapping ({kind})", place)
+        hint = closest(strange, MATCHERS) or f"; matchers are: {listed(MATCHERS)}"
+        raise document.error(
+            f"{quoted(strange)} is no matcher{hint}, and {quoted(name)} of {name_of(tool)!r} takes no mapping ({kind})", place
+        )
 
 
 def _check_matcher(document: Document, matcher: Any, place: Place) -> None:

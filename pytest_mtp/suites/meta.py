@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from pytest_mtp.suites.document import Document, Place
 from pytest_mtp.suites.schema import PLAIN, acceptor
+from pytest_mtp.suites.words import quoted
 
 _DATA = frozenset({"const", "default", "enum", "example", "examples"})  # hold values, not schemas
 
@@ -61,7 +62,7 @@ def _references(node: Any, place: Place) -> Iterator[tuple[str, Place]]:
 def _dangling(schema: Any, target: str) -> str:
     """Why a `$ref` leads nowhere, or nothing. Anchors and identifiers are left to the validator."""
     if not target.startswith("#"):
-        return "" if "$id" in json.dumps(schema) else f"the reference {target!r} leads out of the schema, and nothing is fetched"
+        return "" if "$id" in json.dumps(schema) else f"the reference {quoted(target)} leads out of the schema, and nothing is fetched"
     seen: set[str] = set()
     while target not in seen:
         seen.add(target)
@@ -75,9 +76,9 @@ def _dangling(schema: Any, target: str) -> str:
             elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
                 node = node[int(key)]
             else:
-                return f"the reference {target!r} leads nowhere"
+                return f"the reference {quoted(target)} leads nowhere"
         following = node.get("$ref") if isinstance(node, Mapping) else None
         if not isinstance(following, str) or not following.startswith("#"):
             return ""
         target = following
-    return f"the reference {target!r} leads back to itself"
+    return f"the reference {quoted(target)} leads back to itself"

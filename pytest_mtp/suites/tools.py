@@ -8,7 +8,7 @@ from typing import Any
 from pytest_mtp.core.record import Json
 from pytest_mtp.suites.document import Document, Place
 from pytest_mtp.suites.meta import check_schema
-from pytest_mtp.suites.words import closest
+from pytest_mtp.suites.words import closest, listed
 
 Tool = Mapping[str, Json]
 
@@ -77,7 +77,7 @@ def not_offered(name: str, known: Sequence[str]) -> str:
     """The message for a tool that a case expects or chooses and does not offer."""
     if not known:
         return f"the case does not offer a tool {name!r}: it offers none"
-    return f"the case does not offer a tool {name!r}{closest(name, known) or '; it offers: ' + ', '.join(known)}"
+    return f"the case does not offer a tool {name!r}{closest(name, known) or '; it offers: ' + listed(known)}"
 
 
 def _whole(key: str | int, entry: Mapping[str, Any]) -> Tool:
@@ -87,4 +87,4 @@ def _whole(key: str | int, entry: Mapping[str, Any]) -> Tool:
 def _undeclared(name: str, declared: Mapping[str, Tool]) -> str:
     if not declared:
         return f"no tool {name!r}: the file has no 'tools'"
-    return f"no tool {name!r} in the file's 'tools'{closest(name, declared) or '; there are: ' + ', '.join(declared)}"
+    return f"no tool {name!r} in the file's 'tools'{closest(name, declared) or '; there are: ' + listed(declared)}"

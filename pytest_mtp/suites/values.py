@@ -8,6 +8,7 @@ import re
 import warnings
 
 from pytest_mtp.suites.document import Document, Place
+from pytest_mtp.suites.words import quoted
 
 _DAY = r"(?:(\d{4}-\d{2})(-\d{2})?)?"
 _TIME = r"(?:(\d{1,2}:\d{2}(?::\d{2})?)(?:[.,]\d{1,9})?\s?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})?)?"
@@ -26,7 +27,7 @@ def check_moment(document: Document, text: str, place: Place) -> None:
         if time and time not in {"24:00", "24:00:00"}:
             dt.time.fromisoformat(time.zfill(5))
     except ValueError:
-        problem = f"{text!r} is no date or time of ISO 8601, such as 2026-01-31, 12:30 or 2026-01-31T12:30:00Z"
+        problem = f"{quoted(text)} is no date or time of ISO 8601, such as 2026-01-31, 12:30 or 2026-01-31T12:30:00Z"
         raise document.error(problem, place) from None
 
 
@@ -35,7 +36,7 @@ def check_day(document: Document, text: str, place: Place) -> None:
     try:
         dt.datetime.fromisoformat(text.strip())
     except ValueError:
-        raise document.error(f"{text!r} is no date of ISO 8601, such as 2026-01-31 or 2026-01-31T12:30:00Z", place) from None
+        raise document.error(f"{quoted(text)} is no date of ISO 8601, such as 2026-01-31 or 2026-01-31T12:30:00Z", place) from None
 
 
 def check_regex(document: Document, pattern: str, place: Place) -> None:

@@ -10,6 +10,7 @@ from pytest_mtp.core.errors import nearest
 from pytest_mtp.suites.compiled import twice
 
 _NEAR = 0.7
+_MANY = 40
 _TYPES = {
     "string": "text",
     "number": "a number",
@@ -68,6 +69,13 @@ def quoted(text: str) -> str:
 def literal(value: Any) -> str:
     """As YAML writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def listed(words: Iterable[str]) -> str:
+    """Known words for the end of a message, not all of them where they are many."""
+    known = list(words)
+    more = f" and {len(known) - _MANY} more" if len(known) > _MANY else ""
+    return ", ".join(word if len(word) <= 60 else word[:59] + "…" for word in known[:_MANY]) + more
 
 
 def either(words: Sequence[str]) -> str:
