@@ -13,6 +13,7 @@ from pytest_mtp.core.protocols import CheckContext
 from pytest_mtp.core.verdict import Finding
 from pytest_mtp.judge.judgement import GradeContext, Judgement
 from pytest_mtp.judge.pipeline import judge
+from pytest_mtp.judge.sandbox.lend import full_context
 
 LOOP = "GEN.degenerate.loop"
 LOOP_CONFIRMATIONS = 2
@@ -37,18 +38,23 @@ def expectation(case: Case, context: CheckContext) -> Sequence[Expect]:
 
 
 def grade_context(case: Case, expects: Sequence[Expect], context: CheckContext) -> GradeContext:
-    """The outside world for graders: the control's answers only where they are asked for, the sandbox at first use."""
+    """The outside world for graders: the sandbox, and the control's answer only where a case asks for it.
+
+    The control of a case is its own question asked once more, alone of its kind: temperature 0, unstreamed.
+    """
     references: dict[str, str | None] = {}
-    if any(expect.kind == "same_as" for expect in expects):
-        references["control"] = context.control().answers.get(case.id)
-    return GradeContext(case_severity=case.severity, references=references)
+    if case.ask is not None and any(expect.kind == "same_as" and expect.spec == "control" for expect in expects):
+        plain = dataclasses.replace(case.ask, stream=False, sampling=dataclasses.replace(case.ask.sampling, temperature=0.0))
+        others = [expect for expect in expects if expect.kind != "same_as"]
+        references["control"] = judge(context.ask(plain), others, context=full_context(case.severity)).answer
+    return full_context(case.severity, references)
 
 
 def judged(case: Case, context: CheckContext) -> tuple[Sequence[Exchange], list[Judgement]]:
     """Every planned ask with its judgement, in order."""
     expects = expectation(case, context)
-    grading = grade_context(case, expects, context)
     exchanges = context.ask_many(planned_asks(case))
+    grading = grade_context(case, expects, context)
     judgements = [judge(exchange, expects, context=grading) for exchange in exchanges]
     return exchanges, [confirm_loop(exchange, judgement, context) for exchange, judgement in zip(exchanges, judgements, strict=True)]
 

@@ -16,12 +16,13 @@ from pytest_mtp.plugin import fixtures as fixtures  # a module of this package, 
 from pytest_mtp.plugin import hookspecs as hookspecs  # as above
 from pytest_mtp.plugin.collect import BUILT_IN, SUFFIX, CaseItem, SuiteFile
 from pytest_mtp.plugin.keys import RESULT, RUN, SETTINGS, WANTS_DEFAULT_SUITE
-from pytest_mtp.plugin.options import OPTIONS, add_options, values_of
+from pytest_mtp.plugin.options import OPTIONS, Value, add_options, values_of
 
 if TYPE_CHECKING:
     from pytest_mtp.plugin.controller import Controller
 
 DEFAULT_SUITE = "standard"
+CAUTIOUS_WORKERS = 4
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,11 +52,28 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     args += [str(path) for word in suites for path in suite_paths(word)]
 
 
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """With `-n auto` the requests that the server takes decide, not our cores; without a server it is none of our business.
+
+    xdist asks before anything is started, so `--mtp-concurrency auto` counts as a cautious guess here.
+    """
+    words = _values(config)
+    if not words["server"].words and not words["launch"].words:
+        return None
+    (wanted,) = words["concurrency"].words
+    return int(wanted) if wanted.isdigit() and int(wanted) else CAUTIOUS_WORKERS
+
+
+def _values(config: pytest.Config) -> dict[str, Value]:
+    return values_of(vars(config.option), {option.key: config.getini(option.key) for option in OPTIONS})
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Settle the options; the controller is the process without workerinput."""
     config.pluginmanager.register(fixtures, "mtp-fixtures")
     config.addinivalue_line("markers", "mtp(needs=(), alone=False): a test of an LLM server; `alone` holds the server's exclusive lease")
-    words = values_of(vars(config.option), {option.key: config.getini(option.key) for option in OPTIONS})
+    words = _values(config)
     if not words["server"].words and not words["launch"].words:
         return
     from pytest_mtp.plugin.controller import Controller  # noqa: PLC0415  # as above

@@ -79,13 +79,6 @@ class Controller:
             "wants_default_suite": self.config.stash[WANTS_DEFAULT_SUITE],
         }
 
-    @pytest.hookimpl(optionalhook=True, tryfirst=True)
-    def pytest_xdist_auto_num_workers(self) -> int | None:
-        """With `-n auto` the server's concurrency decides, not the number of our cores."""
-        if self.settings.concurrency:
-            return self.settings.concurrency
-        return None
-
     def pytest_report_header(self) -> list[str]:
         """One or two lines; nothing when nothing was started."""
         return header_lines(self.server.facts, self.settings) if self.server else []
@@ -176,6 +169,7 @@ class Controller:
         """Logs are moved beside the report, as the run's own folder goes; so do the paths in a message."""
         for log in sorted(self.folder.glob("*.log")) if self.folder else ():
             try:
+                self.settings.report_dir.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(log, self.settings.report_dir / log.name)
             except OSError as error:
                 self.problems.append(f"the log of the server is lost: {error}")

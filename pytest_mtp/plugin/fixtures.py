@@ -83,11 +83,11 @@ def mtp_grade() -> Callable[[Exchange, Mapping[str, Any]], Judgement]:
     """Judge an exchange: `mtp_grade(exchange, {"number": 4}).outcome == "PASS"`, with the `expect` of suite files."""
 
     def grade(exchange: Exchange, expect: Mapping[str, Any]) -> Judgement:
-        from pytest_mtp.judge.judgement import GradeContext  # noqa: PLC0415  # as above
         from pytest_mtp.judge.pipeline import judge  # noqa: PLC0415  # as above
+        from pytest_mtp.judge.sandbox.lend import full_context  # noqa: PLC0415  # as above
         from pytest_mtp.suites.inline import parse_expect  # noqa: PLC0415  # as above
 
-        return judge(exchange, parse_expect(expect, exchange.ask.tools), context=GradeContext(case_severity="critical", references={}))
+        return judge(exchange, parse_expect(expect, exchange.ask.tools), context=full_context("critical"))
 
     return grade
 

@@ -93,9 +93,8 @@ GateRun = Callable[..., Outcome]
 
 
 @pytest.fixture
-def gate(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> GateRun:
+def gate(pytester: pytest.Pytester) -> GateRun:
     """Run pytest over a suite file (`suite=`) with options; the report is read back and must be there."""
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
 
     def run(*words: str, suite: str = SUITE) -> Outcome:
         (pytester.path / "probe.mtp.yaml").write_text(suite)

@@ -151,16 +151,20 @@ def test_a_wrong_suite_file_is_one_message_with_its_line(gate: GateRun, text: st
 def test_a_golden_answer_without_a_case(gate: GateRun, pytester: pytest.Pytester) -> None:
     folder = pytester.path / "golden_answers" / "x"
     folder.mkdir(parents=True)
-    (folder / "any.yaml").write_text("schema_version: 1\nsuite: x\nmodel: any\nprovenance: {author: us}\nanswers:\n  b: {expect: {number: 1}}\n")
+    (folder / "any.yaml").write_text(
+        "schema_version: 1\nsuite: x\nmodel: any\nprovenance: {author: us, date: '2026-01-01'}\nanswers:\n  b: {expect: {number: 1}}\n"
+    )
     outcome = gate("--mtp-launch", "fake", suite="schema_version: 1\nsuite: x\ncases:\n  - {id: a, ask: hi, expect: {number: 1}}\n")
     outcome.result.stdout.fnmatch_lines(["*any.yaml:6:*"])
 
 
 def test_a_report_folder_that_cannot_be_written_is_said_before_anything_is_asked(pytester: pytest.Pytester) -> None:
     (pytester.path / "taken").write_text("a file")
-    with FakeServer() as server:
-        result = pytester.runpytest_inprocess("--mtp-server", server.url, "--mtp-report", "taken")
-        assert server.requests == 0
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        result = pytester.runpytest_inprocess("--mtp-server", f"http://127.0.0.1:{listener.getsockname()[1]}", "--mtp-report", "taken")
+        with pytest.raises(BlockingIOError):
+            listener.accept()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--mtp-report: *taken is not a folder*"])
 
@@ -168,7 +172,7 @@ def test_a_report_folder_that_cannot_be_written_is_said_before_anything_is_asked
 def test_ctrl_c_writes_what_was_measured(pytester: pytest.Pytester) -> None:
     (pytester.path / "probe.mtp.yaml").write_text(many(5))
     (pytester.path / "test_z_interrupt.py").write_text("def test_interrupt():\n    raise KeyboardInterrupt\n")
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--mtp-launch", "fake", "probe.mtp.yaml", "test_z_interrupt.py")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--mtp-launch", "fake", "probe.mtp.yaml", "test_z_interrupt.py")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     report = json.loads((pytester.path / ".mtp" / "mtp-report.json").read_text())
     assert len(report["cases"]) == 5

@@ -131,7 +131,7 @@ def test_fixtures_for_python_tests(pytester: pytest.Pytester) -> None:
             assert len(mtp_client.exchanges) == 1
         """
     )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--mtp-launch", "fake")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--mtp-launch", "fake", "test_fixtures_for_python_tests.py")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*ANS.wrong: expected 43, got 42*", "*gate: CLOSED*"])
 
