@@ -46,5 +46,5 @@ def parse(content: bytes, shown: str, *, backend: Backend | None = None) -> Docu
 
 
 def _events(parser: Any) -> Iterator[Any]:
-    while parser.check_event():
-        yield parser.get_event()
+    while (event := parser.get_event()) is not None:
+        yield event
