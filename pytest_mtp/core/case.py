@@ -14,6 +14,7 @@ CaseSeverity = Literal["critical", "regression", "model"]
 StreamMode = Literal["unary", "stream"]
 
 CALL_KINDS = frozenset({"calls", "no_call", "any_call"})
+COMBINING_KINDS = frozenset({"all_of", "any_of", "none_of"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +94,7 @@ class Case(Record):
         if self.check:
             return self.check
         expected = (*self.expect, *(e for golden in self.goldens.values() for e in golden.expect))
-        return "tools" if any(e.kind in CALL_KINDS for e in expected) else "golden"
+        return "tools" if any(_expects_calls(e.kind, e.spec) for e in expected) else "golden"
 
     def expected_of(self, model_slug: str) -> tuple[Expect, ...]:
         """The inline expectation, else the model's golden answer, else that of `any`."""
@@ -101,6 +102,13 @@ class Case(Record):
             return self.expect
         golden = self.goldens.get(model_slug) or self.goldens.get("any")
         return golden.expect if golden else ()
+
+
+def _expects_calls(kind: str, spec: Json) -> bool:
+    """A call, or its absence, is spoken of here or inside `all_of`, `any_of`, `none_of`."""
+    if kind in COMBINING_KINDS and isinstance(spec, (list, tuple)):
+        return any(_expects_calls(key, value) for part in spec if isinstance(part, Mapping) for key, value in part.items())
+    return kind in CALL_KINDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,10 +132,26 @@ def _properties(compiler: Compiler, schema: Mapping[str, Any], file: str) -> Acc
 
 def _additional(compiler: Compiler, schema: Mapping[str, Any], file: str) -> Accepts:
     known = frozenset(schema.get("properties", ()))
+    patterns = [ecma(pattern) for pattern in schema.get("patternProperties", ())]
+
+    def strangers(value: dict[str, Any]) -> set[str]:
+        return {key for key in value.keys() - known if not any(pattern.search(key) for pattern in patterns)}
+
     if schema["additionalProperties"] is False:
-        return lambda value: not isinstance(value, dict) or value.keys() <= known
+        return lambda value: not isinstance(value, dict) or value.keys() <= known or not strangers(value)
     each = compiler.compile(schema["additionalProperties"], file)
-    return lambda value: not isinstance(value, dict) or all(each(item) for key, item in value.items() if key not in known)
+    return lambda value: not isinstance(value, dict) or all(each(value[key]) for key in strangers(value))
+
+
+def _patterns(compiler: Compiler, schema: Mapping[str, Any], file: str) -> Accepts:
+    known = [(ecma(pattern), compiler.compile(inner, file)) for pattern, inner in schema["patternProperties"].items()]
+
+    def accepts(value: Any) -> bool:
+        if not isinstance(value, dict):
+            return True
+        return all(inner(item) for key, item in value.items() for pattern, inner in known if pattern.search(key))
+
+    return accepts
 
 
 def _names(compiler: Compiler, schema: Mapping[str, Any], file: str) -> Accepts:
@@ -225,6 +241,7 @@ _KEYWORDS: Mapping[str, Callable[[Compiler, Mapping[str, Any], str], Accepts]] =
     "uniqueItems": _unique,
     "items": _items,
     "properties": _properties,
+    "patternProperties": _patterns,
     "additionalProperties": _additional,
     "propertyNames": _names,
     "required": _required,

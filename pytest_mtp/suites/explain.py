@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -38,7 +39,9 @@ def _problems(complaint: Complaint, at: Place) -> list[Problem]:
         return [_of_key(complaint, (*place, complaint.instance))]
     if complaint.validator == "additionalProperties":
         known = list(complaint.schema.get("properties", ()))
-        return [_unknown_key(key, known, (*place, key)) for key in complaint.instance if key not in known]
+        own = [re.compile(pattern) for pattern in complaint.schema.get("patternProperties", ())]
+        strangers = [key for key in complaint.instance if key not in known and not any(pattern.search(key) for pattern in own)]
+        return [_unknown_key(key, known, (*place, key)) for key in strangers]
     if complaint.validator in ("anyOf", "oneOf"):
         return _of_branches(complaint, place)
     text = expected(complaint.validator, complaint.validator_value, complaint.instance, complaint.schema)
