@@ -99,6 +99,8 @@ def _vllm(case: Case, family: Family) -> Advice:
 def _vllm_depth(case: Case, family: Family) -> str:
     """`num_speculative_tokens` above n_predict must be a multiple of it; without n_predict it must be given."""
     n = case.head.depth
+    if family.vllm == "dspark":
+        return "the config's block size where num_speculative_tokens is not given"
     if family.vllm != "mtp":
         return "num_speculative_tokens must be given" if n is None else f"1 to {n}"
     if family.default is not None and not case.facts.declared and not family.forced and family.name == "qwen3_next":

@@ -74,9 +74,9 @@ def _identity(inspection: Inspection, facts: ServerFacts) -> Iterator[Finding]:
         if theirs and mine and theirs != mine:
             yield _differs(f"{what}: the checkpoint has {mine}, the server {theirs}", "model", ours=mine, theirs=theirs)
     theirs = whole(told.get("n_params"))
-    heads = sum(head.parameters for head in inspection.heads)
-    # Engines count with or without the head and the copy of a tied embedding; a tenth is beyond all of these for real models.
-    if theirs and weights.parameters and not 0.9 * (weights.parameters - heads) <= theirs <= 1.1 * weights.parameters and not model.tied:
+    spare = (model.vocab_size or 0) * (model.hidden_size or 0)  # engines count a tied embedding once or twice
+    least = weights.parameters - sum(head.parameters for head in inspection.heads) - spare
+    if theirs and weights.parameters and not 0.95 * least <= theirs <= 1.05 * (weights.parameters + spare):
         title = f"parameters: the checkpoint has {weights.parameters:,}, the server {theirs:,}"
         yield _differs(title, "model", ours=weights.parameters, theirs=theirs)
     path = told.get("model_path") or told.get("root")

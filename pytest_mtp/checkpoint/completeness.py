@@ -12,6 +12,7 @@ from pytest_mtp.checkpoint.tensor import Tensor
 
 _ATTENTION = re.compile(r"(?:^|[._])(?:attn|attention|self_attn|mixer|ssm|mamba)|(?:^|\.)(?:[qkvo]|qkv)_proj(?:\.|$)")
 _FEED_FORWARD = re.compile(r"mlp|ffn|experts?|feed_forward|moe|(?:^|\.)(?:gate|up|down)_proj(?:\.|$)")
+_MOST_LAYERS = 64
 _DECODER = (("attention", _ATTENTION), ("feed-forward", _FEED_FORWARD))
 _MIXER = (("mixer", re.compile("mixer")),)
 _EXPERT = re.compile(r"(?:^|\.)experts\.(\d+)\.")
@@ -70,7 +71,7 @@ def hollow(place: Place, family: Family | None, join: Join | None) -> list[str]:
     missing = []
     layers: list[int | None] = [*numbers(place)] or [None]
     for layer in layers:
-        rests = [rest for rest, _ in place.layers.get(layer, ())]
+        rests = [rest for rest, tensor in place.layers.get(layer, ()) if len(tensor.shape) > 1 or not tensor.dtype]
         wanted = _MIXER if mixed(place, family) else _DECODER
         missing += [f"{name_of(place, layer)} ({what})" for what, words in wanted if not any(words.search(rest) for rest in rests)]
     return missing
@@ -84,7 +85,7 @@ def lacking(place: Place, trunk: Mapping[int, Sequence[Part]]) -> list[str]:
     templates = [_modules(parts) for parts in _distinct(trunk)]
     missing: list[str] = []
     usual = max((_experts(parts) for parts in _distinct(trunk)), default=0)
-    for layer in numbers(place) if templates else ():
+    for layer in numbers(place)[:_MOST_LAYERS] if templates else ():
         own = set(_modules(place.layers[layer]))
         template = max(templates, key=lambda modules: len(own & modules.keys()) / len(own | modules.keys()))
         gone = {module for module in template.keys() - own if module.rpartition(".")[2] in _MATRICES}

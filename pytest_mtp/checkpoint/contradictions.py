@@ -57,7 +57,7 @@ def _config(opened: Opened, found: Found, promised: Promise, family: Family | No
         if not promised.says_yes:
             return [contradiction("config", f"{title}, and the config promises none: no engine will use them", layers=head.layers)]
         return [remark("config", f"{title}: a layout that is not known here")]
-    if head.scope == "root" or (opened.place.format == "safetensors" and not opened.place.config):
+    if head.kind != "mtp" or head.scope == "root" or (opened.place.format == "safetensors" and not opened.place.config):
         return []
     if declared is None and (family is None or family.default is None):
         keys = " or ".join(family.keys) if family else "num_nextn_predict_layers"
@@ -107,7 +107,7 @@ def _projection(opened: Opened, found: Found) -> list[Finding]:
     for word in words:
         for tensor in found.of(word):
             plain = opened.gguf or tensor.dtype.startswith(("F", "BF"))
-            if plain and len(tensor.shape) == 2 and tensor.shape != expected and "scale" not in tensor.name:
+            if plain and len(tensor.shape) == 2 and tensor.shape != expected and tensor.name.endswith((f"{word}.weight", word)):
                 title = f"{tensor.name} has the shape {list(tensor.shape)}; a hidden size of {size} asks for {list(expected)}"
                 return [contradiction("shape", title, shape=list(tensor.shape))]
     return []

@@ -8,6 +8,9 @@ from typing import Any
 
 from pytest_mtp.core.record import Record
 
+MAX_LAYERS = 10_000
+"""A config that claims more lies, and counts as silent."""
+
 SECTIONS = ("text_config", "llm_config", "language_config", "transformer_layer_config")
 """Where multimodal and drafter configs keep the numbers of the language model."""
 
@@ -97,7 +100,7 @@ def from_config(config: Mapping[str, Any]) -> ModelFacts:
     rope = first("rope_parameters", "rope_scaling")
     theta = first("rope_theta")
     keys = ("num_layers",) if config.get("model_type") == "longcat_flash" else ("num_hidden_layers", "num_layers", "n_layer", "n_layers")
-    layers = whole(first(*keys))
+    layers = whole(first(*keys), most=MAX_LAYERS)
     return ModelFacts(
         model_type=_text(config.get("model_type")) or _text(config.get("speculators_model_type")),
         text_type=next((word for part in parts if (word := _text(part.get("model_type")))), None),
@@ -134,7 +137,7 @@ def from_gguf(values: Mapping[str, Any], counts: Mapping[str, int]) -> ModelFact
     def of(key: str) -> Any:
         return values.get(f"{name}.{key}")
 
-    nextn, blocks = whole(of("nextn_predict_layers")), whole(of("block_count"))
+    nextn, blocks = whole(of("nextn_predict_layers"), most=MAX_LAYERS), whole(of("block_count"), most=MAX_LAYERS)
     declared = () if nextn is None else (Declared(key=f"{name}.nextn_predict_layers", layers=nextn),)
     return ModelFacts(
         model_type=name,
@@ -158,9 +161,9 @@ def from_gguf(values: Mapping[str, Any], counts: Mapping[str, int]) -> ModelFact
     )
 
 
-def whole(value: Any) -> int | None:
-    """A count, else None."""
-    return value if type(value) is int and 0 <= value < 1 << 40 else None
+def whole(value: Any, *, most: int = 1 << 40) -> int | None:
+    """A count, else None; `most` bounds what is later counted up to."""
+    return value if type(value) is int and 0 <= value <= most else None
 
 
 def _text(value: Any) -> str | None:
@@ -204,7 +207,7 @@ def _declared(config: Mapping[str, Any]) -> tuple[Declared, ...]:
         for key in DEPTH_KEYS:
             outer, _, inner = key.rpartition(".")
             holder = part.get(outer) if outer else part
-            layers = whole(holder.get(inner)) if isinstance(holder, Mapping) else None
+            layers = whole(holder.get(inner), most=MAX_LAYERS) if isinstance(holder, Mapping) else None
             if layers is not None:
                 found.append(Declared(key=f"{section}.{key}" if section else key, layers=layers))
     return tuple(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -51,7 +52,7 @@ def find(path: str) -> Place:
 
 def _similar(given: Path) -> str:
     try:
-        return nearest(given.name, (entry.name for entry in given.parent.iterdir()))
+        return nearest(given.name, [entry.name for entry in islice(given.parent.iterdir(), 2000)])
     except (OSError, ValueError):
         return ""
 

@@ -17,6 +17,7 @@ _BLOCK = re.compile(
     r"(?:^|\.)(?:[qkvo]_proj|qkv_proj|gate_proj|up_proj|down_proj|gate_up_proj|q_[ab]_proj|kv_b_proj|kv_a_proj_with_mqa)(?:\.weight)?$"
 )
 _TIGHT_BITS = 6.0
+_DEEPEST, _MOST = 24, 5000  # components of a name, and modules compared with a recipe: more than any real head has
 
 
 def recipe_findings(found: Found, recipe: Mapping[str, Any], storage: Storage, *, body_bits: float) -> list[Finding]:
@@ -38,7 +39,7 @@ def recipe_findings(found: Found, recipe: Mapping[str, Any], storage: Storage, *
         return findings
     plain: list[str] = []
     listed: list[str] = []
-    for _, tensor in found.parts:
+    for _, tensor in found.parts[:_MOST]:
         module = tensor.name.removesuffix(".weight")
         if not _BLOCK.search(module) or not tensor.dtype:
             continue
@@ -86,7 +87,7 @@ class LeftOut:
 
     def covers(self, module: str) -> bool:
         """By its name, a part of its path, a glob or a `re:` pattern."""
-        parts = module.split(".")
+        parts = module.split(".")[:_DEEPEST]
         paths = (".".join(parts[begin:end]) for begin in range(len(parts)) for end in range(begin + 1, len(parts) + 1))
         return any(path in self.names for path in paths) or any(_matches(pattern, module) for pattern in self.patterns)
 

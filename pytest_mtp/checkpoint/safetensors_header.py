@@ -13,7 +13,7 @@ from typing import Any
 from pytest_mtp.checkpoint.errors import CheckpointError
 from pytest_mtp.checkpoint.json_bytes import Walker, parse_object
 from pytest_mtp.checkpoint.source import Source
-from pytest_mtp.checkpoint.tensor import MAX_TENSORS, SAFETENSORS_BITS, Tensor
+from pytest_mtp.checkpoint.tensor import MAX_NAME, MAX_TENSORS, SAFETENSORS_BITS, Tensor
 
 MAX_HEADER = 100_000_000
 """The format's own limit."""
@@ -128,6 +128,8 @@ class _Reader:
                 raise CheckpointError("__metadata__ is not a mapping of strings", path=self.path)
             self.metadata = _short(words)
             return None
+        if len(name) > MAX_NAME:
+            raise self.walker.fail(f"a tensor name of {len(name)} characters")
         entry = self.walker.value(limit=4096)
         where = f"the entry of {name[:80]!r}"
         if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:

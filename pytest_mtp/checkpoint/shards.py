@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ from pytest_mtp.checkpoint.findings import contradiction, remark, some
 from pytest_mtp.checkpoint.json_bytes import Walker, parse_object
 from pytest_mtp.checkpoint.place import SHARD, Place
 from pytest_mtp.checkpoint.safetensors_header import Header, read_header
-from pytest_mtp.checkpoint.tensor import MAX_TENSORS, Tensor
+from pytest_mtp.checkpoint.tensor import MAX_NAME, MAX_TENSORS, Tensor
 from pytest_mtp.core.verdict import Finding
 
 MAX_INDEX = 64 << 20
@@ -36,17 +36,19 @@ class Shards:
 def read_shards(place: Place) -> Shards:
     """Raises CheckpointError when no file at all can be read, or when the index is no index."""
     weight_map = read_index(place) if place.index else {}
-    listed = sorted(set(weight_map.values()))
-    on_disk = [name for name in (place.files if place.source.names() is not None else ()) if name not in set(listed)]
+    promised = Counter(weight_map.values())
+    on_disk = [name for name in place.files if name not in promised]
     findings: list[Finding] = []
     headers: dict[str, Header] = {}
     broken: dict[str, CheckpointError] = {}
-    for file in (*listed, *on_disk):
+    total = 0
+    for file in (*sorted(promised), *on_disk):
         try:
             headers[file] = read_header(place.source, file)
+            total += len(headers[file].tensors)
         except CheckpointError as error:
             broken[file] = error
-        if sum(len(header.tensors) for header in headers.values()) > MAX_TENSORS:
+        if total > MAX_TENSORS:
             raise CheckpointError(f"more than {MAX_TENSORS} tensors", path=place.source.shown())
     if not headers:
         if not broken:
@@ -54,10 +56,10 @@ def read_shards(place: Place) -> Shards:
         raise next(iter(broken.values()))
     unread = {name: file for name, file in weight_map.items() if file in broken}
     for file, problem in broken.items():
-        lost = sum(1 for where in weight_map.values() if where == file)
-        named = "a shard of the index" if lost else "a weight file"
-        findings.append(contradiction("shard", f"{named} cannot be read: {file} {problem.problem}", file=file, tensors=lost))
-    tensors, doubled = _merge(headers, first=listed or sorted(headers))
+        named = "a shard of the index" if promised[file] else "a weight file"
+        title = f"{named} cannot be read: {file} {problem.problem}"
+        findings.append(contradiction("shard", title, file=file, tensors=promised[file]))
+    tensors, doubled = _merge(headers)
     if place.index:
         findings += _stale(weight_map, tensors, headers, place)
     else:
@@ -86,6 +88,8 @@ def read_index(place: Place) -> dict[str, str]:
     weight_map = _fast(raw, path=path) if size <= _FAST_LIMIT else None
     if weight_map is None:
         weight_map = _walk(raw, path=path)
+    if max(map(len, weight_map), default=0) > MAX_NAME:
+        raise CheckpointError(f"names a tensor with more than {MAX_NAME} characters", path=path)
     files = set(weight_map.values())
     if len(files) > MAX_SHARDS:
         raise CheckpointError(f"names {len(files)} files", path=path)
@@ -127,7 +131,7 @@ def _flat(walker: Walker) -> dict[str, str]:
     count, going = 0, walker.enter()
     while going:
         name = walker.key()
-        pairs[name] = sys.intern(walker.string())
+        pairs[name] = walker.string()
         count += 1
         if count != len(pairs):
             raise walker.fail(f"the tensor {name[:80]!r} stands there twice")
@@ -145,13 +149,12 @@ def _check_name(file: str, *, path: str) -> None:
         raise CheckpointError(f"names the file {file[:80]!r}, which is no .safetensors file", path=path)
 
 
-def _merge(headers: Mapping[str, Header], *, first: list[str]) -> tuple[dict[str, Tensor], list[str]]:
-    """One map; where a name stands in several files, the first listed one wins."""
+def _merge(headers: Mapping[str, Header]) -> tuple[dict[str, Tensor], list[str]]:
+    """One map; where a name stands in several files, the first wins, and those that the index lists come first."""
     tensors: dict[str, Tensor] = {}
     doubled: list[str] = []
-    listed = set(first)
-    for file in (*[name for name in first if name in headers], *[name for name in headers if name not in listed]):
-        fresh = {tensor.name: tensor for tensor in headers[file].tensors}
+    for header in headers.values():
+        fresh = {tensor.name: tensor for tensor in header.tensors}
         both = fresh.keys() & tensors.keys()
         if both:
             doubled += sorted(both)
@@ -161,15 +164,12 @@ def _merge(headers: Mapping[str, Header], *, first: list[str]) -> tuple[dict[str
 
 
 def _stale(weight_map: Mapping[str, str], tensors: Mapping[str, Tensor], headers: Mapping[str, Header], place: Place) -> list[Finding]:
-    wrong = [(name, file) for name, file in weight_map.items() if (name not in tensors or tensors[name].file != file) and file in headers]
-    lost = (
-        [name for name, file in wrong if all(tensor.name != name for tensor in headers[file].tensors)]
-        if len(wrong) < 1000
-        else [name for name, _ in wrong]
-    )
+    elsewhere = [name for name, file in weight_map.items() if (name not in tensors or tensors[name].file != file) and file in headers]
+    held = {file: {tensor.name for tensor in headers[file].tensors} for file in {weight_map[name] for name in elsewhere}}
+    lost = sorted(name for name in elsewhere if name not in held[weight_map[name]])
     if not lost:
         return []
-    title = f"{place.index} lists {len(lost)} tensors that are not in the file it names: {some(sorted(lost))}"
+    title = f"{place.index} lists {len(lost)} tensors that are not in the file it names: {some(lost)}"
     return [contradiction("index", title, hint="The index is stale: write it again from the headers of the files.", tensors=len(lost))]
 
 

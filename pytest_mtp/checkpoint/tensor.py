@@ -10,6 +10,10 @@ MAX_TENSORS = 400_000
 """Of one checkpoint. The largest public ones hold about 210,000; beyond this a header is taken for hostile."""
 
 
+MAX_NAME = 4096
+"""Characters of a tensor's name."""
+
+
 class Tensor(NamedTuple):
     """A named tuple and not a Record, since a large checkpoint has 100,000 of them.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from pytest_mtp.checkpoint.scopes import Place
 from pytest_mtp.checkpoint.tensor import Tensor
 
 _FOREIGN = re.compile(r"(?i)vision|visual|vit\b|image|audio|speech|encoder|projector|resampler|merger|connector|tower|pooler|classifier")
+_MOST = 32
 _TRUNK_ENDS = re.compile(
     r"^(?:model\.|language_model\.|backbone\.|transformer\.)*(?:embed|lm_head|output|norm|token_embd|wte|final|ln_f|word_emb|rope)"
 )
@@ -21,24 +23,22 @@ def by_shape(tensors: Iterable[Tensor], *, hidden_size: int | None) -> list[Plac
         if not _FOREIGN.search(tensor.name):
             module = tensor.name.rpartition(".")[0]
             beside.setdefault(module.rpartition(".")[0], []).append(tensor)
-    places = []
+    places: list[Place] = []
     for parent, group in beside.items():
-        if any(_joins(tensor, group, hidden_size) for tensor in group):
+        vectors = Counter(tensor.shape[0] for tensor in group if len(tensor.shape) == 1 and not tensor.name.endswith("bias"))
+        if any(_joins(tensor.shape, vectors, hidden_size) for tensor in group):
             begin = f"{parent}." if parent else ""
-            owned = [
-                tensor for name, members in beside.items() if name == parent or (begin and name.startswith(begin)) for tensor in members
-            ]
-            own = [tensor for tensor in owned if parent or not _TRUNK_ENDS.match(tensor.name)]
+            inside = [name for name in beside if name == parent or (begin and name.startswith(begin))]
+            own = [tensor for name in inside for tensor in beside[name] if parent or not _TRUNK_ENDS.match(tensor.name)]
             place = Place("shape", parent or "(top level)")
             place.layers[None] = [(tensor.name.removeprefix(begin), tensor) for tensor in own]
             places.append(place)
+            if len(places) == _MOST:
+                break
     return [place for place in places if not any(place.where.startswith(f"{other.where}.") for other in places)]
 
 
-def _joins(tensor: Tensor, group: list[Tensor], hidden_size: int | None) -> bool:
-    if len(tensor.shape) != 2 or min(tensor.shape) < 8 or max(tensor.shape) != 2 * min(tensor.shape):
+def _joins(shape: tuple[int, ...], vectors: Mapping[int, int], hidden_size: int | None) -> bool:
+    if len(shape) != 2 or min(shape) < 8 or max(shape) != 2 * min(shape):
         return False
-    size = min(tensor.shape)
-    if hidden_size is not None and size != hidden_size:
-        return False
-    return sum(1 for other in group if other.shape == (size,) and not other.name.endswith("bias")) >= 2
+    return hidden_size in (None, min(shape)) and vectors.get(min(shape), 0) >= 2

@@ -55,8 +55,10 @@ def read_values(source: Source, heads: Sequence[Found]) -> tuple[ValuesRead, lis
         matrices = _modules(found)
         for module, names in matrices.items():
             seen = [looks[name] for name in names if name in looks]
-            if seen and all(look.constant for look in seen):
-                (dead if _is_zero(names, looks) else flat).append(module)
+            if seen and _is_zero(names, looks):
+                dead.append(module)
+            elif seen and all(look.constant for look in seen):
+                flat.append(module)
         findings += _judge(found, matrices, dead, flat)
         zero += dead
         constant += flat

@@ -14,6 +14,7 @@ from pytest_mtp.checkpoint.place import INDEX, SHARD, Place
 from pytest_mtp.core.errors import InfraError
 
 TIMEOUT_S = 60.0
+_GONE = "does not exist"
 _WHOLE = 1 << 20
 """Files up to this size are fetched whole when a server ignores ranges."""
 
@@ -39,11 +40,13 @@ class WebSource:
         return None
 
     def has(self, name: str) -> bool:
-        """Asks for the first bytes."""
+        """Asks for the first bytes; every answer but a 404 that is no file is an error."""
         try:
             return self.size(name) >= 0
-        except CheckpointError:
-            return False
+        except CheckpointError as error:
+            if error.problem == _GONE:
+                return False
+            raise
 
     def size(self, name: str) -> int:
         """From the Content-Range of a request for the first eight bytes, which every reader wants next anyway."""
@@ -72,10 +75,11 @@ class WebSource:
             with self._opener.open(request, timeout=self._timeout_s) as answer:
                 return self._body(answer, name, offset, length)
         except urllib.error.HTTPError as error:
+            error.close()  # it is the answer itself, with its connection
             if error.code == 416 and not offset:
                 self._sizes[name] = 0
                 return b""
-            words = {401: "needs credentials, which are never sent", 403: "is forbidden", 404: "does not exist"}
+            words = {401: "needs credentials, which are never sent", 403: "is forbidden", 404: _GONE}
             raise CheckpointError(words.get(error.code, f"the server answered {error.code}"), path=url) from error
         except TimeoutError as error:
             raise InfraError(f"{url}: no answer within {self._timeout_s:g} s", code="INFRA.timeout") from error
