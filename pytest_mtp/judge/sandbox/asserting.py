@@ -89,13 +89,13 @@ def _compared(test: ast.Compare, oracle: Oracle) -> bool:
 
 
 def _against_constant(test: ast.Compare, known: Sequence[tuple[bool, Any]]) -> bool:
-    """`==` and `is` against a value of ours: an object that is not built in is never equal to it, whatever its `__eq__` says."""
+    """`==`, `in` and `is` against a value of ours: an object that is not built in is never equal to it, whatever its `__eq__` says."""
     one_known = len(test.ops) == 1 and known[1][0]
     if not one_known:
         return False
     if isinstance(test.ops[0], ast.Is | ast.IsNot):
         return known[1][1] is None or isinstance(known[1][1], bool)
-    return isinstance(test.ops[0], ast.Eq | ast.NotEq)
+    return isinstance(test.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn)
 
 
 def raise_if_telling(test: ast.Compare, known: Sequence[tuple[bool, Any]], values: Sequence[Any]) -> None:

@@ -88,12 +88,13 @@ class Sandbox:
         finally:
             theirs.close()
         try:
-            ready = self._exchange({"room": os.path.realpath(self._room), **self._orders}, time.monotonic() + _START_S)
+            deadline = time.monotonic() + _START_S
+            self._inner = int(self._exchange({"room": os.path.realpath(self._room), **self._orders}, deadline).get("pid", 0))
+            ready = self._frame(deadline)
         except SandboxEndedError as error:
             self.close()
             raise SandboxEndedError("unavailable", f"the sandbox does not start: {error.message}: {self.output()[-300:]}") from error
         self.isolation = tuple(map(str, ready.get("isolation", ())))
-        self._inner = int(ready.get("pid", 0)) if "pid-namespace" not in self.isolation else 0
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -80,15 +80,21 @@ def main() -> None:
     server = _sibling(orders["server"]).Server(orders)  # before the walls, since it may have to import what they hide
     walls = confinement.Walls(orders)
     walls.unshare()
+    told, tell = os.pipe()
     inner = os.fork()
     if inner:
+        channel.give({"nonce": orders["nonce"], "pid": inner})
         channel.close()
+        os.write(tell, b".")
         os.waitpid(inner, 0)
         walls.sweep()
         os._exit(0)
+    os.read(told, 1)  # the pid, as the outside sees it, goes first
+    os.close(told)
+    os.close(tell)
     held = walls.enter()
     born = os.getpid()
-    channel.give({"nonce": orders["nonce"], "isolation": held, "pid": os.getpid()})
+    channel.give({"nonce": orders["nonce"], "isolation": held})
     while True:
         question = channel.take()
         if question is None or os.getpid() != born:  # a fork of the program has no say

@@ -62,8 +62,6 @@ class Walls:
         """Everything else, in the process that will run the program. Returns the names of the walls that stand."""
         os.setsid()
         self._first_to_be_killed()
-        if self._libc is not None:
-            self._libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if "mount-namespace" in self._held and self._new_root():
             self._held.append("own-root")
         else:
@@ -71,6 +69,7 @@ class Walls:
         self._drop_user()
         self._limit()
         if self._libc is not None:
+            self._libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # after the change of user, which forgets it
             self._libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
             self._drop_capabilities()
             self._libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -156,9 +155,9 @@ class Walls:
             return
         nobody = random.SystemRandom().randrange(61_000, 65_000)
         if not self._own_root:
-            os.chown(self._room, nobody, nobody)
-            if any(not _open_to_all(path) for path in (os.path.dirname(os.__file__), self._room)):
+            if not all(_open_to_all(path) for path in (os.path.dirname(os.__file__), os.path.dirname(self._room))):
                 return
+            os.chown(self._room, nobody, nobody)
         with contextlib.suppress(OSError):
             os.setgroups([])
             os.setresgid(nobody, nobody, nobody)
@@ -197,7 +196,7 @@ class Walls:
 def _open_to_all(path: str) -> bool:
     """Whether every folder on the way may be passed by anybody."""
     while path != "/":
-        if not os.stat(path).st_mode & 0o001 and os.stat(path).st_uid == 0:
+        if not os.stat(path).st_mode & 0o001:
             return False
         path = os.path.dirname(path)
     return True
