@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.reply import ToolCall
-from pytest_mtp.judge.tools.arguments import parse_arguments
+from pytest_mtp.judge.tools.arguments import Arguments, parse_arguments
 from pytest_mtp.judge.tools.equality import same_json
 from pytest_mtp.judge.tools.offered import offer_of
 from pytest_mtp.judge.tools.schemas import MISSING, default_of, property_of
@@ -21,11 +21,15 @@ def canonical_calls(calls: Sequence[ToolCall], ask: Ask | None = None, *, ordere
 
     With the ask, arguments that give a declared default are left out too. Arguments that are no object stay text.
     """
+    return canonical_parsed([(call, parse_arguments(call.arguments)) for call in calls], ask, ordered=ordered)
+
+
+def canonical_parsed(calls: Sequence[tuple[ToolCall, Arguments]], ask: Ask | None = None, *, ordered: bool = False) -> str:
+    """The same for arguments that are already read."""
     tools = offer_of(ask).tools if ask else {}
     texts = []
-    for call in calls:
+    for call, parsed in calls:
         tool = tools.get(call.name or "")
-        parsed = parse_arguments(call.arguments)
         value: Any = parsed.value if parsed.whole else ({} if parsed.shape == "empty" else call.arguments)
         if isinstance(value, dict) and tool:
             value = {key: item for key, item in value.items() if not _is_default(key, item, tool.parameters)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from pytest_mtp.judge.tools.arguments import decode_prefix
@@ -19,7 +18,7 @@ def coercion(spec: Any, got: Any) -> str:
         return _from_text(spec, got)
     if isinstance(spec, str) and not isinstance(got, str):
         return _into_text(spec, got)
-    if isinstance(spec, (list, tuple)) and len(spec) == 1 and isinstance(got, (bool, int, float)) and same_scalar(spec[0], got, free=True):
+    if isinstance(spec, list) and len(spec) == 1 and isinstance(got, (bool, int, float)) and same_scalar(spec[0], got, free=True):
         return "a scalar for an array of one"
     return ""
 
@@ -44,12 +43,12 @@ def _from_text(spec: Any, got: str) -> str:
     if isinstance(spec, (int, float)):
         number = number_of(got)
         return "text for a number" if number is not None and same_scalar(spec, number, free=False) else ""
-    if isinstance(spec, (list, tuple)) and len(spec) == 1 and same_scalar(spec[0], got, free=True):
+    if isinstance(spec, list) and len(spec) == 1 and same_scalar(spec[0], got, free=True):
         return "a scalar for an array of one"
-    if isinstance(spec, (Mapping, list, tuple)):
+    if isinstance(spec, (dict, list)):
         read = decode_prefix(got)
         if read and not got[read[1] :].strip() and same_json(spec, read[0], free=True):
-            return f"JSON text for an {'object' if isinstance(spec, Mapping) else 'array'}"
+            return f"JSON text for an {'object' if isinstance(spec, dict) else 'array'}"
     return ""
 
 

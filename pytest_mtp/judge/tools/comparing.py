@@ -19,7 +19,10 @@ from pytest_mtp.judge.tools.schemas import MISSING, default_of, required_of
 def compare_arguments(
     expected: Mapping[str, Any], arguments: Mapping[str, Any], schema: Any = None, *, extra: bool = False
 ) -> tuple[list[Difference], list[Coercion]]:
-    """One difference a parameter at most, in the order of the expectation, then the parameters that nobody expected."""
+    """One difference a parameter at most, in the order of the expectation, then the parameters that nobody expected.
+
+    Everything is made of dicts, lists and scalars (`expected.plain` makes it so).
+    """
     place = Place(schema, schema, (), [], extra=extra)
     return _members(expected, arguments, place), place.coercions
 
@@ -31,9 +34,9 @@ def differ(spec: Any, got: Any, place: Place) -> Difference | None:
     word = matcher_of(spec, place)
     if word:
         return MATCHERS[word](spec, got, place, differ)
-    if isinstance(spec, Mapping) and isinstance(got, Mapping):
+    if isinstance(spec, dict) and isinstance(got, dict):
         return next(iter(_members(spec, got, place)), None)
-    if isinstance(spec, (list, tuple)) and isinstance(got, list):
+    if isinstance(spec, list) and isinstance(got, list):
         return _items(spec, got, place)
     if same_scalar(spec, got, free=isinstance(spec, str) and place.free):
         return None
@@ -60,7 +63,7 @@ def _members(expected: Mapping[str, Any], value: Mapping[str, Any], place: Place
 
 
 def _given(spec: Any, got: Any, place: Place) -> Difference | None:
-    if isinstance(spec, Mapping) and ("absent" in spec or "absent_or" in spec):
+    if isinstance(spec, dict) and ("absent" in spec or "absent_or" in spec):
         word = matcher_of(spec, place)
         if word in ("absent", "absent_or") and _means_omitted(got, place):
             return None

@@ -13,7 +13,7 @@ from pytest_mtp.core.case import Expect
 from pytest_mtp.core.errors import UsageError
 from pytest_mtp.core.verdict import Finding
 from pytest_mtp.judge.judgement import GradeContext, Judgement, View, conclude
-from pytest_mtp.judge.tools.answer import accepted_calls, canonical_calls, json_text
+from pytest_mtp.judge.tools.answer import accepted_calls, canonical_parsed, json_text
 from pytest_mtp.judge.tools.comparing import compare_arguments
 from pytest_mtp.judge.tools.dispatch import Dispatch, compare, dispatch, dispatch_findings
 from pytest_mtp.judge.tools.expected import Expected, Gold, expected_calls, gold_of
@@ -70,7 +70,11 @@ def grade_calls(view: View, expect: Expect, context: GradeContext) -> Judgement:
         findings += intent_findings(unmatched, view, done.calls, context.case_severity)
     findings = [*done.findings, *findings]
     if any(finding.severity != "note" for finding in findings):
-        return conclude(findings, answer=canonical_calls(view.reply.tool_calls, view.ask, ordered=expected.ordered))
+        return conclude(
+            findings, answer=canonical_parsed([(call.wire, call.parsed) for call in done.calls], view.ask, ordered=expected.ordered)
+        )
+    if len(result.matched) == len(expected.golds):
+        return conclude(findings, answer=expected.answer)
     golds = [(expected.golds[i].name, expected.golds[i].arguments) for i, _ in result.matched]
     return conclude(findings, answer=accepted_calls(golds, ordered=expected.ordered))
 
@@ -88,7 +92,7 @@ def grade_no_call(view: View, expect: Expect, context: GradeContext) -> Judgemen
     if not done.calls and not view.text.strip() and not done.lost:
         code = _why_empty(view)
         findings.append(context.finding(code, f"expected text instead of a call, got neither; finish reason {view.reply.finish_reason!r}"))
-    return conclude(findings, answer=canonical_calls(view.reply.tool_calls, view.ask))
+    return conclude(findings, answer=canonical_parsed([(call.wire, call.parsed) for call in done.calls], view.ask))
 
 
 def grade_any_call(view: View, expect: Expect, context: GradeContext) -> Judgement:
@@ -112,7 +116,7 @@ def grade_any_call(view: View, expect: Expect, context: GradeContext) -> Judgeme
         findings.extend(
             context.finding("TOOL.spurious", f"expected a call of {names}, got {call.shown()}", where=call.where) for call in strangers
         )
-    judgement = conclude(findings, answer=canonical_calls(view.reply.tool_calls, view.ask))
+    judgement = conclude(findings, answer=canonical_parsed([(call.wire, call.parsed) for call in done.calls], view.ask))
     if judgement.outcome == "PASS":
         return conclude(findings, answer=json_text(sorted({call.name for call in fitting})))
     return judgement

@@ -55,9 +55,10 @@ def leaks_in(view: View, calls: Sequence[ReadCall], case_severity: CaseSeverity)
     findings = list(argument_strays(calls, view, case_severity))
     lost: list[TextCall] = []
     talk = view.prompt
-    there = [
-        passage for passage in passages(text, view.ask, talk) if not _is_talk(passage, text, talk) and not _was_cut(passage, text, view)
-    ]
+    there: list[Passage] = []
+    excused: list[Passage] = []
+    for passage in passages(text, view.ask, talk):
+        (excused if _is_talk(passage, text, talk) or _was_cut(passage, text, view) else there).append(passage)
     bare = None if there or calls else bare_passage(text, view.ask, talk)
     complete = [passage for passage in (*there, *([bare] if bare else [])) if passage.complete]
     if complete:
@@ -66,7 +67,7 @@ def leaks_in(view: View, calls: Sequence[ReadCall], case_severity: CaseSeverity)
     elif broken := [passage for passage in there if passage.problem]:
         findings.append(_malformed(broken, text, calls, case_severity))
     else:
-        findings += text_strays(text, there, view, case_severity)
+        findings += text_strays(text, there, excused, view, case_severity)
     if not complete:
         intended = [call for call in _intended(view, talk) if _was_lost(call, view, calls)]
         findings += [_intent(call, view, calls, case_severity) for call in intended[:1]]

@@ -31,7 +31,7 @@ def matcher_of(spec: Any, place: Place) -> str:
     A mapping is a matcher when it has a matcher's key and nothing that does not belong to it. Where the schema declares a
     property of that name, it is the object itself: {date: ...} for a parameter whose objects have a `date`.
     """
-    if not isinstance(spec, Mapping) or not spec or len(spec) > 3:
+    if not isinstance(spec, dict) or not spec or len(spec) > 3:
         return ""
     word = next((key for key in spec if key in MATCHERS), "")
     if not word or (len(spec) > 1 and not (word == "number" and spec.keys() <= {"number", "rel", "abs"})):
@@ -53,6 +53,8 @@ def moment(text: str) -> tuple[datetime, bool] | None:
 
 def _one_of(spec: Mapping[str, Any], got: Any, place: Place, differ: Differ) -> Difference | None:
     options = _listed(spec, "one_of", place)
+    if isinstance(got, str) and got in options:
+        return None
     coerced: list[Coercion] = []
     for option in options:
         trial = place.trial()
@@ -97,7 +99,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _contains(spec: Mapping[str, Any], got: Any, place: Place, differ: Differ) -> Difference | None:
     """Every part: in the text, or as an item of the list."""
     wanted = spec["contains"]
-    parts = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+    parts = wanted if isinstance(wanted, list) else [wanted]
     if isinstance(got, list):
         held = all(any(differ(part, item, place.inside(0).trial()) is None for item in got) for part in parts)
     else:
@@ -132,7 +134,7 @@ def _unordered(spec: Mapping[str, Any], got: Any, place: Place, differ: Differ) 
 
 def _subset(spec: Mapping[str, Any], got: Any, place: Place, differ: Differ) -> Difference | None:
     """At least these members or items; more are allowed."""
-    if isinstance(spec["subset"], Mapping):
+    if isinstance(spec["subset"], dict):
         inside = place.trial(extra=True)
         difference = differ(spec["subset"], got, inside)
         place.coercions.extend(inside.coercions if difference is None else ())
@@ -164,9 +166,9 @@ def _absent_or(spec: Mapping[str, Any], got: Any, place: Place, differ: Differ) 
 
 def _listed(spec: Mapping[str, Any], word: str, place: Place) -> list[Any]:
     items = spec[word]
-    if not isinstance(items, (list, tuple)) or (word == "one_of" and not items):
+    if not isinstance(items, list) or (word == "one_of" and not items):
         raise _unreadable(place, f"{word} is a list{' of at least one' if word == 'one_of' else ''}, not {items!r}")
-    return list(items)
+    return items
 
 
 def _unreadable(place: Place, problem: str) -> UsageError:

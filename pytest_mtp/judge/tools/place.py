@@ -10,16 +10,6 @@ from pytest_mtp.judge.tools.shown import spec_shown, value_shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """`expected` and `got` are for a person; `pointer` is a JSON pointer into the arguments; `texts` both sides when both are text."""
-
-    pointer: str
-    expected: str
-    got: str
-    texts: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Coercion:
     """A value that is right once its type is changed."""
 
@@ -33,6 +23,36 @@ class _Absent:
 
 ABSENT = _Absent()
 """Stands for a value that is not there."""
+
+
+class Difference:
+    """One value that is not the expected one; put into words when somebody reads it, since most are only counted."""
+
+    __slots__ = ("path", "spec", "value")
+
+    def __init__(self, path: tuple[str | int, ...], spec: Any, value: Any) -> None:
+        """Either side may be ABSENT."""
+        self.path, self.spec, self.value = path, spec, value
+
+    @property
+    def pointer(self) -> str:
+        """A JSON pointer into the arguments."""
+        return pointer_of(self.path)
+
+    @property
+    def expected(self) -> str:
+        """For a person."""
+        return "absent" if self.spec is ABSENT else spec_shown(self.spec)
+
+    @property
+    def got(self) -> str:
+        """For a person."""
+        return "absent" if self.value is ABSENT else value_shown(self.value)
+
+    @property
+    def texts(self) -> tuple[str, str] | None:
+        """Both sides where both are text."""
+        return (self.spec, self.value) if isinstance(self.spec, str) and isinstance(self.value, str) else None
 
 
 class Place:
@@ -70,6 +90,4 @@ class Place:
 
     def differs(self, spec: Any, got: Any) -> Difference:
         """The difference at this place; either side may be ABSENT."""
-        expected = "absent" if spec is ABSENT else spec_shown(spec)
-        texts = (spec, got) if isinstance(spec, str) and isinstance(got, str) else None
-        return Difference(pointer=self.pointer, expected=expected, got="absent" if got is ABSENT else value_shown(got), texts=texts)
+        return Difference(self.path, spec, got)

@@ -11,6 +11,7 @@ from pytest_mtp.core.record import Json
 from pytest_mtp.core.verdict import Finding
 from pytest_mtp.judge.tools.answer import json_text
 from pytest_mtp.judge.tools.comparing import compare_arguments
+from pytest_mtp.judge.tools.expected import plain
 from pytest_mtp.judge.tools.reading import read_calls
 from pytest_mtp.judge.tools.report import found, kept
 
@@ -56,7 +57,7 @@ def state_findings(
                 if call.fits and call.arguments is not None:
                     seen.append(json_text(_carried_out(simulator, call.name, call.arguments)))
                 shown.append(call.shown(200))
-        differences, _ = compare_arguments(wanted, simulator.state())
+        differences, _ = compare_arguments(plain(wanted), plain(simulator.state()))
         missing = [text for text in map(json_text, results[number] if results else ()) if text not in seen]
         if differences or missing:
             first = differences[0] if differences else None

@@ -20,21 +20,27 @@ _ENDINGS = ("</parameter>", "</function>", "</tool_call>", "</arg_value>", "</in
 _MOST_SHOWN = 6
 
 
-def text_strays(text: str, there: Sequence[Passage], view: View, case_severity: CaseSeverity) -> Iterator[Finding]:
+def text_strays(
+    text: str, there: Sequence[Passage], excused: Sequence[Passage], view: View, case_severity: CaseSeverity
+) -> Iterator[Finding]:
     """Special tokens anywhere; tags such as </tool_call> where they stand alone on a line or end the text.
 
-    `there` are the blocks already found, of which only the marker is known to be one.
+    Of `there` only the marker is known to be one; nothing inside `excused` is looked at. A conversation that names one
+    marker of a family is about the others too.
     """
-    talk, code = view.prompt, None
-    seen: dict[str, int] = {
-        passage.marker: passage.start for passage in there if passage.marker and _stands_out(text, passage.marker, passage.start)
-    }
-    for marker in _MARKERS:
+    seen = {passage.marker: passage.start for passage in there if passage.marker and _stands_out(text, passage.marker, passage.start)}
+    talk = view.prompt
+    code: list[tuple[int, int]] | None = None
+    for marker, siblings in _MARKERS.items():
         at = text.find(marker)
-        if at < 0 or marker in talk or any(marker in other for other in seen) or not _stands_out(text, marker, at):
+        if at < 0 or any(marker in other for other in seen) or any(word in talk for word in siblings):
+            continue
+        if not _stands_out(text, marker, at):
+            at = text.rfind(marker)
+        if any(passage.start <= at < passage.end for passage in excused) or not _stands_out(text, marker, at):
             continue
         code = code_spans(text) if code is None else code
-        if not inside(code, at) and not (view.truncated and text.endswith(marker)):
+        if not inside(code, at):
             seen[marker] = at
     if seen:
         words = ", ".join(list(seen)[:_MOST_SHOWN])
@@ -56,7 +62,7 @@ def _stands_out(text: str, marker: str, at: int) -> bool:
 def argument_strays(calls: Sequence[ReadCall], view: View, case_severity: CaseSeverity) -> Iterator[Finding]:
     """Markers of calls or of reasoning inside arguments, unless the conversation is about them."""
     for call in calls:
-        text = call.wire.arguments
+        text = call.wire.arguments.replace('\\"', '"')  # as the value has it
         if "<" not in text and "[" not in text and "◁" not in text:
             continue
         left = [marker for marker in (*_MARKERS, *_THINKING) if marker in text and (is_special(marker) or marker in _THINKING)]

@@ -21,9 +21,7 @@ def schema_breaches(calls: Sequence[ReadCall], case_severity: CaseSeverity) -> I
     """The same for calls that are already read."""
     told: set[str] = set()
     for call in calls:
-        if call.checker is None:
-            continue
-        broken = call.checker.problem or next((v.problem for v in call.violations if v.of_schema), "")
+        broken = next((v.problem for v in call.violations if v.of_schema), "")
         if broken and call.name not in told:
             told.add(call.name)
             title = f"the schema of {call.name} is invalid, so its arguments were not held against it: {broken}"

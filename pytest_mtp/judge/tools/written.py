@@ -149,7 +149,7 @@ def _value(text: str, key: str, schema: Any) -> Any:
     return words.get(trimmed.strip().casefold(), trimmed)
 
 
-def markers_of(dialects: Iterable[Dialect] = DIALECTS) -> tuple[str, ...]:
-    """Every marker that may be left behind, the longest first."""
-    words = {marker for dialect in dialects if not dialect.common for marker in dialect.markers}
-    return tuple(sorted(words, key=lambda word: (-len(word), word)))
+def markers_of(dialects: Iterable[Dialect] = DIALECTS) -> dict[str, tuple[str, ...]]:
+    """Every marker that may be left behind, the longest first, with all markers of its dialect."""
+    found = {marker: dialect.markers for dialect in dialects if not dialect.common for marker in dialect.markers}
+    return dict(sorted(found.items(), key=lambda item: (-len(item[0]), item[0])))

@@ -1,0 +1,220 @@
+"""The tool judge on all of BFCL v4 single-turn: every listed gold passes, every wrong change of it fails.
+
+    pip download --no-deps --dest DIR bfcl-eval==2026.3.23
+    python benchmarks/tools_judge.py [DIR/bfcl_eval-2026.3.23-py3-none-any.whl | folder of the package] [--write]
+
+BFCL's own checker judges the same replies beside ours where it can be imported; it is fed the calls as Python values, since
+it knows no wire. `--write` renews tools_judge.md and tools_judge_contradictions.txt beside this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib.metadata
+import platform
+import sys
+import time
+import types
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from tools_judge_bfcl import BfclCase, Call, cases, empty_cases, found_data  # noqa: E402
+from tools_judge_mutations import harmless, reply_of, wrong  # noqa: E402
+
+from pytest_mtp.core.case import Expect  # noqa: E402  # the package beside us, installed or not
+from pytest_mtp.judge.judgement import GradeContext, Judgement, View  # noqa: E402
+from pytest_mtp.judge.tools.graders import grade_calls, grade_no_call  # noqa: E402
+
+Peer = Callable[[BfclCase, "list[Call]"], bool | None]
+CONTEXT = GradeContext()
+
+
+@dataclass(slots=True)
+class Task:
+    """One verdict to give: `passes` is what is right."""
+
+    case: BfclCase
+    group: str
+    kind: str
+    view: View
+    expect: Expect
+    passes: bool
+    calls: list[Call] | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """`contradictions` are golds that their own schema refuses: (id, rendering, reason)."""
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    wrong: list[tuple[str, str, str]] = field(default_factory=list)
+    contradictions: list[tuple[str, int, str]] = field(default_factory=list)
+    peer_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    verdicts: int = 0
+    seconds: float = 0.0
+
+
+def tasks_of(case: BfclCase) -> tuple[list[Task], list[Task], list[Task]]:
+    """Golds, wrong changes, harmless changes."""
+    expect = Expect(kind="calls", spec=list(case.calls))
+
+    def task(group: str, kind: str, reply: Any, calls: list[Call] | None, *, passes: bool) -> Task:
+        view = View(text=reply.text, reasoning="", reply=reply, ask=case.ask)
+        return Task(case=case, group=group, kind=kind, view=view, expect=expect, passes=passes, calls=calls)
+
+    golds = [task("gold", case.category, reply_of(list(v)), list(v), passes=True) for v in case.variants]
+    bad = [task("wrong", kind, reply, calls, passes=False) for kind, calls, reply in wrong(case)]
+    good = [task("harmless", kind, reply, calls, passes=True) for kind, calls, reply in harmless(case)]
+    return golds, bad, good
+
+
+def run(place: Path, peer: Peer | None = None) -> Outcome:
+    """Judge everything; only the processor time inside the judge is counted."""
+    outcome = Outcome()
+    everything = [(case, *tasks_of(case)) for case in cases(place)]
+    grade_calls(everything[0][1][0].view, everything[0][1][0].expect, CONTEXT)
+    import scipy.optimize  # noqa: F401, PLC0415  # imports are no verdicts
+
+    gc.collect()
+    gc.freeze()
+    for case, golds, bad, good in everything:
+        judged = [(task, _timed(outcome, task)) for task in (*golds, *bad, *good)]
+        for index, (task, judgement) in enumerate(judged):
+            if task.group == "gold" and judgement.outcome == "FAIL" and judgement.code in ("TOOL.schema", "TOOL.args_empty"):
+                reason = next(f.title for f in judgement.findings if f.severity != "note")
+                outcome.contradictions.append((case.id, index, reason))
+                outcome.counts["gold", f"{task.kind} contradicts its schema"] += 1
+                continue
+            if task.group == "harmless" and outcome.contradictions and outcome.contradictions[-1][0] == case.id:
+                continue  # a gold that its schema refuses has no harmless change
+            right = (judgement.outcome == "PASS") is task.passes
+            _count(outcome, task, right=right, peer=peer)
+    _irrelevance(place, outcome)
+    return outcome
+
+
+def _timed(outcome: Outcome, task: Task) -> Judgement:
+    grade = grade_calls if task.expect.kind == "calls" else grade_no_call
+    start = time.process_time()
+    judgement = grade(task.view, task.expect, CONTEXT)
+    outcome.seconds += time.process_time() - start
+    outcome.verdicts += 1
+    return judgement
+
+
+def _count(outcome: Outcome, task: Task, *, right: bool, peer: Peer | None) -> None:
+    outcome.counts[f"{task.group} right" if right else f"{task.group} wrong", task.kind] += 1
+    if not right:
+        outcome.wrong.append((task.case.id, task.group, task.kind))
+    if peer is not None and task.calls is not None and "java" not in task.case.category:
+        theirs = peer(task.case, task.calls)
+        word = "raises" if theirs is None else ("right" if theirs is task.passes else "wrong")
+        outcome.peer_counts[f"{task.group} {word}", task.kind] += 1
+
+
+def _irrelevance(place: Path, outcome: Outcome) -> None:
+    expect = Expect(kind="no_call", spec=True)
+    for id_, ask in empty_cases(place):
+        case = BfclCase(id=id_, category="irrelevance", ask=ask, functions=(), ground_truth=(), calls=(), variants=())
+        name = ask.tools[0]["function"]["name"] if ask.tools else "zebra_tool"  # type: ignore[call-overload, index]  # our own tools
+        for group, kind, calls, passes in (("gold", "irrelevance", [], True), ("wrong", "call where none is due", [(name, {})], False)):
+            reply = reply_of(calls)
+            task = Task(case, group, kind, View(text=reply.text, reasoning="", reply=reply, ask=ask), expect, passes)
+            _count(outcome, task, right=(_timed(outcome, task).outcome == "PASS") is passes, peer=None)
+
+
+def bfcl_checker(place: Path) -> Peer | None:
+    """BFCL's ast_checker without the model registry, whose imports are every vendor's client. None verdict: it raised."""
+    sys.path.insert(0, str(place if place.suffix == ".whl" else place.parent))
+    stub = types.ModuleType("bfcl_eval.constants.model_config")
+    stub.MODEL_CONFIG_MAPPING = {"ours": types.SimpleNamespace(underscore_to_dot=False)}  # type: ignore[attr-defined]  # a stand-in
+    sys.modules[stub.__name__] = stub
+    try:
+        from bfcl_eval.constants.enums import Language  # noqa: PLC0415  # only where BFCL is
+        from bfcl_eval.eval_checker.ast_eval.ast_checker import ast_checker  # noqa: PLC0415  # only where BFCL is
+    except ImportError as error:
+        print(f"BFCL's checker cannot be imported: {error}", file=sys.stderr)
+        return None
+
+    def check(case: BfclCase, calls: list[Call]) -> bool | None:
+        output = [{name: arguments} for name, arguments in calls]
+        try:
+            return bool(ast_checker(list(case.functions), output, list(case.ground_truth), Language.PYTHON, case.category, "ours")["valid"])
+        except Exception:  # noqa: BLE001  # what it raises is what we count
+            return None
+
+    return check
+
+
+def table(outcome: Outcome, version: str, peer: Peer | None) -> str:
+    """The Markdown report."""
+    total = sum(outcome.counts.values())
+    rate = outcome.verdicts / outcome.seconds
+    lines = [
+        "# The tool judge on BFCL v4 single-turn",
+        "",
+        (
+            f"bfcl-eval {version}, jsonschema {importlib.metadata.version('jsonschema')}, scipy {importlib.metadata.version('scipy')}, "
+            f"Python {platform.python_version()}; `python benchmarks/tools_judge.py WHEEL --write`."
+        ),
+        "",
+        f"- {outcome.verdicts} verdicts in {outcome.seconds:.1f} s of one core: {rate:,.0f} a second, cold schemas included.",
+        f"- {total} counted; {len(outcome.wrong)} of ours are wrong.",
+        (
+            f"- {len({c[0] for c in outcome.contradictions})} of the cases list a gold that the function's own schema refuses "
+            "(`tools_judge_contradictions.txt`); those renderings are not counted as ours."
+        ),
+        "- BFCL's checker gets the same calls as Python values. It knows no wire, so faults of the wire have no column; Java and "
+        "JavaScript are left out for it, since it wants their values as source text."
+        if peer
+        else "- BFCL's checker was not at hand.",
+        "",
+        "| replies | what is right | ours: right / all | BFCL: right / wrong / raises |",
+        "| --- | --- | --- | --- |",
+    ]
+    for group, verdict in (("gold", "PASS"), ("harmless", "PASS"), ("wrong", "FAIL")):
+        kinds = dict.fromkeys(kind for name, kind in outcome.counts if name in (f"{group} right", f"{group} wrong"))
+        for kind in kinds:
+            ours = outcome.counts[f"{group} right", kind], outcome.counts[f"{group} wrong", kind]
+            theirs = [outcome.peer_counts[f"{group} {word}", kind] for word in ("right", "wrong", "raises")]
+            shown = " / ".join(map(str, theirs)) if sum(theirs) else "-"
+            lines.append(f"| {group}: {kind} | {verdict} | {ours[0]} / {sum(ours)} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def contradictions(outcome: Outcome) -> str:
+    """One line a rendering."""
+    head = "# Golds of BFCL v4 that the schema of their own function refuses: id, rendering, reason.\n"
+    return head + "".join(f"{id_}\t{index}\t{reason}\n" for id_, index, reason in outcome.contradictions)
+
+
+def main() -> int:
+    """Exit 1 when a verdict of ours is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("place", nargs="?", type=Path, default=found_data())
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    if options.place is None or not options.place.exists():
+        parser.error("bfcl-eval is not installed; give its wheel or its folder (pip download --no-deps bfcl-eval)")
+    version = options.place.name.split("-")[1] if options.place.suffix == ".whl" else importlib.metadata.version("bfcl-eval")
+    peer = bfcl_checker(options.place)
+    outcome = run(options.place, peer)
+    text = table(outcome, version, peer)
+    print(text)
+    for id_, group, kind in outcome.wrong[:40]:
+        print("WRONG", id_, group, kind)
+    if options.write:
+        (HERE / "tools_judge.md").write_text(text, encoding="utf-8")
+        (HERE / "tools_judge_contradictions.txt").write_text(contradictions(outcome), encoding="utf-8")
+    return 1 if outcome.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
