@@ -58,11 +58,13 @@ def _calls_of(tool: Mapping[str, Any], prompt: str) -> list[Call]:
     required = [name for name in schema.get("required") or () if name in properties]
     texts = [name for name in required if properties[name].get("type") == "string" and not properties[name].get("enum")]
     things = (len(required) == 1 and _named(prompt, tool["name"])) or _things(prompt, tool["name"])
-    rounds = things if len(texts) == 1 and len(things) > 1 else [""]
+    every_number = [json.loads(number) for number in _NUMBER.findall(prompt)]
+    pools = [[thing] for thing in things] if len(texts) == 1 else [things]
+    counts = [every_number]
+    if len(required) == 1 and properties[required[0]].get("type") in ("integer", "number"):
+        counts = [[number] for number in every_number] or [[]]
     calls = []
-    for thing in rounds:
-        pool = [thing] if thing else list(things)
-        numbers = [json.loads(number) for number in _NUMBER.findall(prompt)]
+    for pool, numbers in ((list(pool), list(numbers)) for pool in pools or [[]] for numbers in counts):
         arguments = {name: _value(properties[name], prompt, pool, numbers) for name in required}
         calls.append(Call(name=tool["name"], arguments=json.dumps(arguments, ensure_ascii=False)))
     return calls
@@ -74,7 +76,7 @@ def _named(prompt: str, tool_name: str) -> list[str]:
     if asked is None:
         return []
     words = asked.group(1).rstrip(".?!")
-    listed = [part.strip() for part in re.split(r",| and ", words)]
+    listed = [part.strip() for part in re.split(r",| and (?:for |with |on )?", words)]
     return listed if all(re.fullmatch(r"[^\W\d_a-z][\w-]*", part) for part in listed) else [words]
 
 

@@ -19,9 +19,9 @@ _LOOP_TOKENS = 7
 
 
 def wrong_value(answer: Answer, _scene: Scene) -> Answer:
-    """The last number wherever it stands, else the chosen letter, else the last word of a short reply is another."""
+    """The last number wherever it stands, else the chosen letter, else the last word is another. Prose and programs are spared."""
     text = answer.content
-    if answer.loose or not text:
+    if answer.loose or answer.stratum == "code" or not text:
         return answer
     numbers = _NUMBER.findall(text)
     if numbers:
@@ -31,8 +31,8 @@ def wrong_value(answer: Answer, _scene: Scene) -> Answer:
     if choice := _CHOICE.search(text):
         letter = choice.group(1)
         return replace(answer, content=text[: choice.start()] + "ABCD"[("ABCD".index(letter) + 1) % 4] + text[choice.end() :])
-    if answer.stratum == "code":
-        return replace(answer, content=re.sub(r"\breturn\b.*", "return None", text))
+    if text.lstrip().startswith(("{", "[")):
+        return answer  # another word might break a schema, which is another fault
     return replace(answer, content=re.sub(r"[^\W\d_]+(?=[^\w]*$)", _other_word, text))
 
 
@@ -41,13 +41,19 @@ def _other_word(match: re.Match[str]) -> str:
 
 
 def replacement_characters(answer: Answer, _scene: Scene) -> Answer:
-    """Each character outside ASCII becomes as many U+FFFD as it has bytes; plain prose gets a broken dash."""
+    """Some characters outside ASCII become as many U+FFFD as they have bytes; plain prose gets a broken dash.
+
+    Characters of four bytes are always cut into tokens, others now and then.
+    """
     text = answer.content
     if text.isascii():
         if not answer.loose:
             return answer
         return replace(answer, content=text.replace(", ", "\ufffd\ufffd\ufffd, ", 1) if ", " in text else text + "\ufffd")
-    return replace(answer, content="".join(c if c.isascii() else "\ufffd" * len(c.encode("utf-8", "surrogatepass")) for c in text))
+    places = [place for place, character in enumerate(text) if not character.isascii()]
+    cut = {place for count, place in enumerate(places) if count % 4 == 0 or ord(text[place]) > 0xFFFF}
+    broken = ("\ufffd" * len(c.encode("utf-8", "surrogatepass")) if place in cut else c for place, c in enumerate(text))
+    return replace(answer, content="".join(broken))
 
 
 def endless_loop(answer: Answer, scene: Scene) -> Answer:

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from pytest_mtp.selftest import fault_answers, fault_completions, fault_doors, fault_frames
 from pytest_mtp.selftest.fault import Fault
 
+# What follows when a part of an answer is missing, depending on what was asked.
+_HALF_SAID = ("ANS.wrong", "ANS.unextractable", "ANS.json", "ANS.json_forced", "ANS.code", "ANS.length", "ANS.language", "GEN.empty")
+
 _ROWS = (
     Fault(
         name="wrong-value",
@@ -47,7 +50,7 @@ _ROWS = (
     Fault(
         name="cut-stream",
         imitates="A proxy whose time limit ends the stream in the middle of the answer",
-        expected=("PROTO.truncated", "ANS.json", "ANS.wrong", "ANS.unextractable", "TOOL.args_json"),
+        expected=("PROTO.truncated", *_HALF_SAID, "TOOL.args_json", "TOOL.count"),
         frames=fault_frames.cut,
     ),
     Fault(
@@ -71,7 +74,7 @@ _ROWS = (
     Fault(
         name="endless-loop",
         imitates="A broken cache: every reply falls into a loop, sampled ones too",
-        expected=("GEN.degenerate.loop", "GEN.truncated"),
+        expected=("GEN.degenerate.loop", "GEN.truncated", "ANS.wrong", "ANS.length"),
         answer=fault_answers.endless_loop,
     ),
     Fault(
@@ -120,7 +123,7 @@ _ROWS = (
     Fault(
         name="html-body",
         imitates="A proxy that answers 200 with a page",
-        expected=("PROTO.json", "PROTO.sse"),
+        expected=("INFRA.path", "PROTO.json", "PROTO.sse"),
         door=fault_doors.html_body,
     ),
     Fault(
@@ -171,7 +174,7 @@ _ROWS = (
     Fault(
         name="special-tokens",
         imitates="The end-of-turn token is written out",
-        expected=("GEN.degenerate.special", "ANS.json", "ANS.wrong"),
+        expected=("GEN.degenerate.special", "ANS.json", "ANS.json_forced", "ANS.code", "ANS.wrong"),
         completion=fault_completions.special_tokens,
     ),
     Fault(
@@ -195,7 +198,7 @@ _ROWS = (
     Fault(
         name="ignored-schema",
         imitates="response_format is dropped by a gateway: JSON comes with words around it",
-        expected=("ANS.json_forced",),
+        expected=("ANS.json_forced", "ANS.json"),
         answer=fault_answers.ignored_schema,
     ),
     Fault(
@@ -207,13 +210,13 @@ _ROWS = (
     Fault(
         name="leaked-reasoning",
         imitates="Channel markers are stripped and the channels are not: reasoning stands in the answer",
-        expected=("PROTO.reasoning",),
+        expected=("PROTO.reasoning", "CTRL.unusable"),
         answer=fault_answers.leaked_reasoning,
     ),
     Fault(
         name="mojibake",
         imitates="UTF-8 read as Latin-1 on its way",
-        expected=("GEN.degenerate.mojibake", "ANS.wrong"),
+        expected=("GEN.degenerate.mojibake", "GEN.degenerate.control", "ANS.wrong", "ANS.language", "ANS.length"),
         answer=fault_answers.mojibake,
     ),
     Fault(
@@ -243,7 +246,7 @@ _ROWS = (
     Fault(
         name="lost-first-delta",
         imitates="The first delta with content is lost in streams",
-        expected=("ANS.wrong", "ANS.unextractable", "ANS.json", "GEN.empty"),
+        expected=_HALF_SAID,
         frames=fault_frames.lost_first_delta,
     ),
     Fault(

@@ -27,7 +27,7 @@ CALLED = ("call", "two calls", "long call")
 
 # What differs, by prompt; prompts that are not named must get the honest reply.
 EFFECTS = {
-    "wrong-value": {"sum": {TEXT}, "echo": {TEXT}, "code": {TEXT}, "json": {TEXT}},
+    "wrong-value": {"sum": {TEXT}, "echo": {TEXT}, "json": {TEXT}},
     "empty-arguments": {"call": {FIRST}, "two calls": {FIRST, SECOND}, "long call": {FIRST}},
     "doubled-brace": {"call": {FIRST}, "two calls": {FIRST, SECOND}, "long call": {FIRST}},
     "leaked-markup": {name: {TEXT, FINISH, CALLS} for name in CALLED},
