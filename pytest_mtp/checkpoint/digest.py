@@ -11,6 +11,7 @@ _STRUCTURE = (
     "model_type", "text_type", "architectures", "layers", "hidden_size", "vocab_size", "heads", "kv_heads", "head_dim", "experts",
     "experts_per_token", "rope_theta", "declared", "quantised_by",
 )  # fmt: skip
+_PIECE = 20_000  # names hashed at once
 
 
 def digest(opened: Opened) -> str:
@@ -21,12 +22,13 @@ def digest(opened: Opened) -> str:
     facts = opened.facts.to_dict()
     summary = hashlib.sha256(json.dumps({key: facts[key] for key in _STRUCTURE}, sort_keys=True).encode())
     shapes: dict[tuple[int, ...], str] = {}
-    lines = []
-    for name in sorted(opened.tensors):
-        tensor = opened.tensors[name]
-        shape = shapes.get(tensor.shape) or shapes.setdefault(tensor.shape, str(tensor.shape))
-        lines.append(f"{name}\0{tensor.dtype}\0{shape}")
-    summary.update("\n".join(lines).encode("utf-8", "surrogatepass"))
+    names = sorted(opened.tensors)
+    for begin in range(0, len(names), _PIECE):
+        lines = []
+        for name in names[begin : begin + _PIECE]:
+            _, dtype, shape, *_ = opened.tensors[name]
+            lines.append(f"{name}\0{dtype}\0{shapes.get(shape) or shapes.setdefault(shape, str(shape))}\n")
+        summary.update("".join(lines).encode("utf-8", "surrogatepass"))
     if opened.vocabulary:
         summary.update(opened.vocabulary[0].encode())
     return f"headers-sha256:{summary.hexdigest()}"

@@ -13,6 +13,7 @@ MAX_SMALL_FILE = 4 << 20
 
 _STRING = re.compile(rb'\s*+"([^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+)"')
 _TOKEN = re.compile(rb'\s*+(?:([\[{])|([\]}])|[,:]|"[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+"|[-+0-9.a-zA-Z]++)')
+_FLAT = re.compile(rb'\s*+(\{[^{}"\\]*+(?:"[^"\\\x00-\x1f]*+"[^{}"\\]*+)*+\})')
 _MARK = re.compile(rb"\s*+([{},:\[\]])")
 _BLANK = re.compile(rb"\s*+")
 _MAX_DEPTH = 64
@@ -112,7 +113,9 @@ class Walker:
 
     def value(self, *, limit: int) -> Any:
         """Any value of at most `limit` bytes, parsed strictly."""
-        begin, end = self.skip()
+        flat = _FLAT.match(self.raw, self.at)
+        begin, end = flat.span(1) if flat else self.skip()
+        self.at = end
         if end - begin > limit:
             self.at = begin
             raise self.fail(f"a value of more than {limit} bytes")

@@ -59,22 +59,21 @@ def sort(tensors: Iterable[Tensor], *, layers: int | None, drafter: bool) -> Sor
     marked: dict[tuple[Scope, str], Place] = {}
     stacks: dict[str, dict[int, list[Part]]] = {}
     rest: list[Tensor] = []
-    begin, blocks = "", dict[int, list[Part]]()  # the stack of the tensor before, which the next one mostly shares
+    begin, after, parts = "\n", 0, list[Part]()  # the block of the tensor before, which the next one mostly shares
     for tensor in tensors:
         name = tensor[0]
         if "mtp" in name and _mark(tensor, marked):
             continue
-        if begin and name.startswith(begin):
-            digits, _, part = name[len(begin) :].partition(".")
-            if part and digits.isdecimal() and digits.isascii() and len(digits) < 7:
-                blocks.setdefault(int(digits), []).append((part, tensor))
-                continue
-        match = _BLOCK.match(name)
+        if name.startswith(begin):
+            parts.append((name[after:], tensor))
+            continue
+        match = _BLOCK.fullmatch(name)
         if match is None:
             rest.append(tensor)
         else:
-            begin, blocks = f"{match[1]}.", stacks.setdefault(match[1], {})
-            blocks.setdefault(int(match[2]), []).append((match[3], tensor))
+            parts = stacks.setdefault(match[1], {}).setdefault(int(match[2]), [])
+            parts.append((match[3], tensor))
+            begin, after = name[: match.start(3)], match.start(3)
     language = {name: blocks for name, blocks in stacks.items() if not _OTHER_MODALITY.search(name)}
     trunk_name = max(language, key=lambda name: (len(language[name]), sum(map(len, language[name].values()))), default="")
     whole = _own_file(marked, language, rest, drafter=drafter)
@@ -87,8 +86,8 @@ def sort(tensors: Iterable[Tensor], *, layers: int | None, drafter: bool) -> Sor
             words = {part[0].partition(".")[0] for part in blocks[number]}
             beyond = name == trunk_name and layers is not None and number >= layers
             if beyond or words & WORDS or "nextn" in words or ("input_proj" in words and _complete(words)):
-                parts = [(part.removeprefix("nextn."), tensor) for part, tensor in blocks.pop(number)]
-                marked.setdefault(("block", name), Place("block", name)).layers[number] = parts
+                taken = [(part.removeprefix("nextn."), tensor) for part, tensor in blocks.pop(number)]
+                marked.setdefault(("block", name), Place("block", name)).layers[number] = taken
     trunk = language.get(trunk_name, {})
     others = [tensor for name, blocks in stacks.items() if name != trunk_name for parts in blocks.values() for _, tensor in parts]
     return Sorted(heads=tuple(marked.values()), trunk=trunk, trunk_name=trunk_name, other=(*others, *rest))

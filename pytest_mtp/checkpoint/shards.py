@@ -14,7 +14,9 @@ from pytest_mtp.checkpoint.safetensors_header import Header, read_header
 from pytest_mtp.checkpoint.tensor import MAX_NAME, MAX_TENSORS, Tensor
 from pytest_mtp.core.verdict import Finding
 
-MAX_INDEX = 64 << 20
+MAX_INDEX = 32 << 20
+MAX_HEADERS = 64_000_000
+"""Bytes of all headers together: with them the names of all tensors are bounded."""
 MAX_SHARDS = 10_000
 
 _FAST_LIMIT = 24 << 20
@@ -41,15 +43,15 @@ def read_shards(place: Place) -> Shards:
     findings: list[Finding] = []
     headers: dict[str, Header] = {}
     broken: dict[str, CheckpointError] = {}
-    total = 0
+    total = length = 0
     for file in (*sorted(promised), *on_disk):
         try:
             headers[file] = read_header(place.source, file)
-            total += len(headers[file].tensors)
+            total, length = total + len(headers[file].tensors), length + headers[file].length
         except CheckpointError as error:
             broken[file] = error
-        if total > MAX_TENSORS:
-            raise CheckpointError(f"more than {MAX_TENSORS} tensors", path=place.source.shown())
+        if total > MAX_TENSORS or length > MAX_HEADERS:
+            raise CheckpointError(f"more than {MAX_TENSORS} tensors, or {MAX_HEADERS} bytes of headers", path=place.source.shown())
     if not headers:
         if not broken:
             raise CheckpointError("the index lists no file", path=place.source.shown(place.index or ""))

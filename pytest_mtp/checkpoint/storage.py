@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pytest_mtp.checkpoint.tensor import GGML_TYPES, SAFETENSORS_BITS, Tensor
@@ -41,14 +41,19 @@ class Storage:
 
     def held(self, tensor: Tensor) -> Held:
         """Unread tensors (of shards that are missing) hold nothing."""
-        name, dtype, shape = tensor[:3]
-        key = (dtype, shape, name[name.rfind(".") :])  # a large checkpoint has few distinct ones
-        known = self._known.get(key)
-        if known is None:
-            known = self._held(tensor)
-            if dtype in _FLOATS and key[2] not in (".scale", ".biases"):
-                self._known[key] = known
-        return known
+        return next(self.of([(tensor.name, tensor)]))[0]
+
+    def of(self, parts: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[Held, str, Tensor]]:
+        """Of many tensors. A large checkpoint has few distinct types, shapes and last words, and these are asked once."""
+        known = self._known
+        for rest, tensor in parts:
+            key = (tensor[1], tensor[2], rest[rest.rfind(".") :])
+            held = known.get(key)
+            if held is None:
+                held = self._held(tensor)
+                if key[0] in _FLOATS and key[2] not in (".scale", ".biases"):
+                    known[key] = held
+            yield held, rest, tensor
 
     def _held(self, tensor: Tensor) -> Held:
         if self._gguf:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-MAX_TENSORS = 400_000
+MAX_TENSORS = 300_000
 """Of one checkpoint. The largest public ones hold about 210,000; beyond this a header is taken for hostile."""
 
 

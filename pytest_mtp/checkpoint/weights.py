@@ -52,18 +52,17 @@ def weigh(parts: Sorted, heads: Sequence[Found], facts: ModelFacts, storage: Sto
     """One pass over all tensors."""
     trunk = experts = weights = matrices = 0
     bits = 0.0
-    held_of = storage.held
     for block in parts.trunk.values():
-        for rest, tensor in block:
-            held = held_of(tensor)
-            weights += held[0]
+        for held, rest, tensor in storage.of(block):
             if _is_expert(rest):
                 experts += tensor[3]
             else:
                 trunk += tensor[3]
-            if held[0] and len(tensor[2]) > 1:
-                matrices += held[0]
-                bits += held[0] * held[1]
+            if held[0]:
+                weights += held[0]
+                if len(tensor[2]) > 1:
+                    matrices += held[0]
+                    bits += held[0] * held[1]
     embedding = output = other = modal = 0
     for tensor in parts.other:
         weights += storage.held(tensor).weights

@@ -53,7 +53,7 @@ LIES = {
         "impossible shape",
     ),
     "shape larger than its bytes": (header({"a": entry(shape=(1 << 40, 1 << 40))}, 4), "contradict each other"),
-    "offsets turned round": (header({"a": entry(4, 0)}, 4), "impossible offsets"),
+    "offsets turned round": (header({"a": entry(4, 0)}, 4), "contradict each other"),
     "three offsets": (header({"a": {**entry(), "data_offsets": [0, 4, 8]}}, 4), "impossible offsets"),
     "overlapping offsets": (header({"a": entry(0, 8, shape=(2,)), "b": entry(4, 12, shape=(2,))}, 12), "overlap"),
     "a hole": (header({"a": entry(), "b": entry(8, 12)}, 12), "unclaimed bytes"),
@@ -117,7 +117,7 @@ def test_any_byte_changed_and_any_cut_gives_an_answer_or_a_clear_error(tmp_path:
 
 
 BOMBS = """
-import resource, struct, sys
+import struct, sys
 from pathlib import Path
 from pytest_mtp.checkpoint.errors import CheckpointError
 from pytest_mtp.checkpoint.verdict import inspect_checkpoint
@@ -134,7 +134,8 @@ for unit, begin, end in ((b"[", b"", b""), (b"[],", b'{"a":[', b"[]]}"), (b"a", 
     except CheckpointError:
         continue
     sys.exit("a bomb was read")
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+status = Path("/proc/self/status")  # the peak by getrusage is that of the parent, if that is larger
+print(status.read_text().split("VmHWM:")[1].split()[0] if status.exists() else 0)
 """
 
 
