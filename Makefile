@@ -16,7 +16,7 @@ demo: $(STAMP)  ## a real llama.cpp server with real MTP: launch, judge, measure
 	$(BIN)/pytest -p no:cacheprovider --mtp-server demo --mtp-suite builtin:demo
 
 test: $(STAMP) lint
-	$(BIN)/pytest -q -m "not engine" tests
+	$(BIN)/pytest -q -n 2 -m "not engine" tests
 
 test-engines: $(STAMP)
 	$(BIN)/pytest -q -m engine tests
@@ -25,6 +25,9 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(STAMP)  ## write the generated pages
+	$(BIN)/python docs/build.py
 
 clean:
 	rm -rf $(VENV) .mtp dist

@@ -6,11 +6,12 @@ unless the answer had been given by then.
 
 from __future__ import annotations
 
-from pytest_mtp.core.case import CALL_KINDS, Expect
+from pytest_mtp.core.case import CALL_KINDS, Expect, Severity
 from pytest_mtp.core.verdict import Finding
 from pytest_mtp.judge.judgement import GradeContext, Judgement, View, conclude
 from pytest_mtp.judge.refusal import refusal_in
 from pytest_mtp.judge.registry import grader_for
+from pytest_mtp.judge.words.markers import MARKED_RULES
 from pytest_mtp.judge.words.normal import excerpt
 
 COMBINED_KINDS = frozenset({"all_of", "any_of", "none_of"})
@@ -28,7 +29,8 @@ def grade(view: View, expect: Expect, context: GradeContext) -> Judgement:
     judged = grader(view, expect, context)
     if view.truncated:
         judged = _cut(view, judged, context)
-    if judged.outcome == "FAIL" and judged.code in _LOST and not (judged.extraction and judged.extraction.settled):
+    marked = judged.extraction is not None and judged.extraction.rule in MARKED_RULES
+    if judged.outcome == "FAIL" and judged.code in _LOST and not marked:
         refusal = refusal_in(view.text, view.reply.refusal)
         if refusal:
             title = f"refused instead of answering: {excerpt(refusal)!r}"
@@ -45,7 +47,9 @@ def _empty(view: View, expect: Expect, context: GradeContext) -> Finding:
         return context.finding("GEN.filtered", f"{asked}, a content filter ended the reply before any text")
     if view.unclosed or (view.truncated and view.reasoning):
         spent = f"the budget of {reply.usage.completion_tokens} tokens" if reply.usage and view.truncated else "the whole reply"
-        return context.finding("GEN.think_unclosed", f"{asked}, {spent} went into reasoning that never ended")
+        # A long thought under the case's own budget says nothing about the serving; what was approved once still counts.
+        lowered: Severity | None = "model" if view.truncated and context.case_severity == "critical" else None
+        return context.finding("GEN.think_unclosed", f"{asked}, {spent} went into reasoning that never ended", severity=lowered)
     if view.truncated:
         return context.finding("GEN.truncated", f"{asked}, the budget ended before any text")
     if reply.tool_calls:
