@@ -25,12 +25,16 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from tools_judge_bfcl import BfclCase, Call, cases, empty_cases, found_data  # noqa: E402
-from tools_judge_mutations import harmless, reply_of, wrong  # noqa: E402
+from tools_judge_bfcl import BfclCase, Call, cases, empty_cases, found_data  # noqa: E402  # as above
+from tools_judge_mutations import harmless, reply_of, wrong  # noqa: E402  # as above
 
+from pytest_mtp.core.ask import Ask  # noqa: E402  # the package beside us, installed or not
 from pytest_mtp.core.case import Expect  # noqa: E402  # the package beside us, installed or not
-from pytest_mtp.judge.judgement import GradeContext, Judgement, View  # noqa: E402
-from pytest_mtp.judge.tools.graders import grade_calls, grade_no_call  # noqa: E402
+from pytest_mtp.core.reply import Reply  # noqa: E402  # as above
+from pytest_mtp.judge.judgement import GradeContext, Judgement, View  # noqa: E402  # as above
+from pytest_mtp.judge.tools.graders import grade_calls, grade_no_call  # noqa: E402  # as above
+from pytest_mtp.judge.tools.leaks import leak_findings  # noqa: E402  # as above
+from pytest_mtp.judge.tools.offered import offer_of  # noqa: E402  # as above
 
 Peer = Callable[[BfclCase, "list[Call]"], bool | None]
 CONTEXT = GradeContext()
@@ -123,8 +127,12 @@ def _irrelevance(place: Path, outcome: Outcome) -> None:
     expect = Expect(kind="no_call", spec=True)
     for id_, ask in empty_cases(place):
         case = BfclCase(id=id_, category="irrelevance", ask=ask, functions=(), ground_truth=(), calls=(), variants=())
-        name = ask.tools[0]["function"]["name"] if ask.tools else "zebra_tool"  # type: ignore[call-overload, index]  # our own tools
-        for group, kind, calls, passes in (("gold", "irrelevance", [], True), ("wrong", "call where none is due", [(name, {})], False)):
+        name = next(iter(offer_of(ask).tools), "zebra_tool")
+        replies: list[tuple[str, str, list[Call], bool]] = [
+            ("gold", "irrelevance", [], True),
+            ("wrong", "call where none is due", [(name, {})], False),
+        ]
+        for group, kind, calls, passes in replies:
             reply = reply_of(calls)
             task = Task(case, group, kind, View(text=reply.text, reasoning="", reply=reply, ask=ask), expect, passes)
             _count(outcome, task, right=(_timed(outcome, task).outcome == "PASS") is passes, peer=None)
@@ -189,10 +197,46 @@ def table(outcome: Outcome, version: str, peer: Peer | None) -> str:
     return "\n".join(lines) + "\n"
 
 
+def scan_table() -> str:
+    """Processor time of the leak scan over a million characters, the best of five."""
+    texts = {
+        "prose": "The quick brown fox jumps over the lazy dog. ",
+        "Markdown with code": "Use `x` and:\n```python\nfor i in range(3): print(i < 2, [i], {i: 1})\n```\n",
+        "HTML": "<div class='a'><p>text</p></div>\n",
+        "JSON lines": '{"name": "x", "arguments": {"a": 1}}\n',
+        "leaked calls": '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>\n',
+        "openers that are never closed": "<function=f>",
+        "opening brackets": "[\n",
+    }
+    ask = Ask(messages=({"role": "user", "content": "go"},), tools=({"type": "function", "function": {"name": "f"}},))
+    lines = ["", "| leak scan of a million characters | ms of one core |", "| --- | --- |"]
+    for name, piece in texts.items():
+        text = (piece * (1_000_000 // len(piece) + 1))[:1_000_000]
+        reply = Reply(content=text, finish_reason="stop")
+        best = min(_seconds(lambda text=text, reply=reply: leak_findings(text, "", ask, reply)) for _ in range(5))  # type: ignore[misc]  # bound now
+        lines.append(f"| {name} | {best * 1000:.0f} |")
+    return "\n".join(lines) + "\n"
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
 def contradictions(outcome: Outcome) -> str:
     """One line a rendering."""
     head = "# Golds of BFCL v4 that the schema of their own function refuses: id, rendering, reason.\n"
     return head + "".join(f"{id_}\t{index}\t{reason}\n" for id_, index, reason in outcome.contradictions)
+
+
+def _version(place: Path) -> str:
+    if place.suffix == ".whl":
+        return place.name.split("-")[1]
+    try:
+        return importlib.metadata.version("bfcl-eval")
+    except importlib.metadata.PackageNotFoundError:
+        return "of a version that the folder does not tell"
 
 
 def main() -> int:
@@ -203,10 +247,10 @@ def main() -> int:
     options = parser.parse_args()
     if options.place is None or not options.place.exists():
         parser.error("bfcl-eval is not installed; give its wheel or its folder (pip download --no-deps bfcl-eval)")
-    version = options.place.name.split("-")[1] if options.place.suffix == ".whl" else importlib.metadata.version("bfcl-eval")
+    version = _version(options.place)
     peer = bfcl_checker(options.place)
     outcome = run(options.place, peer)
-    text = table(outcome, version, peer)
+    text = table(outcome, version, peer) + scan_table()
     print(text)
     for id_, group, kind in outcome.wrong[:40]:
         print("WRONG", id_, group, kind)

@@ -105,7 +105,7 @@ def rows(place: Path, inside: str) -> Iterator[dict[str, Any]]:
 
 
 def _ask(row: Mapping[str, Any]) -> Ask:
-    tools = tuple(
+    tools: Any = tuple(
         {
             "type": "function",
             "function": {"name": f["name"], "description": f.get("description", ""), "parameters": schema_of(f["parameters"])},
@@ -120,7 +120,7 @@ def schema_of(documented: Any) -> Any:
     if not isinstance(documented, Mapping):
         return documented
     schema = {key: documented[key] for key in ("description", "default", "enum", "maximum", "minItems", "maxItems") if key in documented}
-    kind = _TYPES.get(documented.get("type"), documented.get("type"))
+    kind = _TYPES.get(str(documented.get("type")), documented.get("type"))
     if kind in _JSON_TYPES:
         schema["type"] = kind
     if isinstance(documented.get("properties"), Mapping):

@@ -50,7 +50,12 @@ def differ(spec: Any, got: Any, place: Place) -> Difference | None:
 def _members(expected: Mapping[str, Any], value: Mapping[str, Any], place: Place) -> list[Difference]:
     differences = []
     for key, spec in expected.items():
-        difference = _given(spec, value[key], place.inside(key)) if key in value else _omitted(spec, key, place)
+        if key not in value:
+            difference = _omitted(spec, key, place)
+        elif _plainly_same(spec, value[key]):
+            continue
+        else:
+            difference = _given(spec, value[key], place.inside(key))
         if difference:
             differences.append(difference)
     if not place.extra:
@@ -60,6 +65,18 @@ def _members(expected: Mapping[str, Any], value: Mapping[str, Any], place: Place
                 if not _means_omitted(got, inside):
                     differences.append(inside.differs(ABSENT, got))
     return differences
+
+
+def _plainly_same(spec: Any, got: Any) -> bool:
+    """Most arguments are the very text or number that is accepted, and need no look at the schema."""
+    if type(got) is not str and type(got) is not int:
+        return False
+    if type(spec) is dict and len(spec) == 1 and type(got) is str:
+        spec = spec.get("absent_or", spec)
+        options = spec.get("one_of") if type(spec) is dict and len(spec) == 1 else None
+        if type(options) is list:
+            return got in options
+    return type(spec) is type(got) and bool(spec == got)
 
 
 def _given(spec: Any, got: Any, place: Place) -> Difference | None:

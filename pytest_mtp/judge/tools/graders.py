@@ -80,7 +80,7 @@ def grade_calls(view: View, expect: Expect, context: GradeContext) -> Judgement:
 
 
 def grade_no_call(view: View, expect: Expect, context: GradeContext) -> Judgement:
-    """No call, and text in its place."""
+    """No call, and text in its place; a refusal is text."""
     if expect.spec is not True:
         raise UsageError(f"no_call: write no_call: true, not {expect.spec!r}")
     done = served(view, context)
@@ -89,7 +89,7 @@ def grade_no_call(view: View, expect: Expect, context: GradeContext) -> Judgemen
         title = f"expected no call, got {done.calls[0].shown()}" + (f" and {len(done.calls) - 1} more" if len(done.calls) > 1 else "")
         evidence = {"calls": [call.shown(400) for call in done.calls[:8]]}
         findings.append(context.finding("TOOL.none_expected", title, where="call 0", evidence=evidence))
-    if not done.calls and not view.text.strip() and not done.lost:
+    if not done.calls and not view.text.strip() and not view.reply.refusal and not done.lost:
         code = _why_empty(view)
         findings.append(context.finding(code, f"expected text instead of a call, got neither; finish reason {view.reply.finish_reason!r}"))
     return conclude(findings, answer=canonical_parsed([(call.wire, call.parsed) for call in done.calls], view.ask))

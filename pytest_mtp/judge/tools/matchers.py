@@ -31,10 +31,15 @@ def matcher_of(spec: Any, place: Place) -> str:
     A mapping is a matcher when it has a matcher's key and nothing that does not belong to it. Where the schema declares a
     property of that name, it is the object itself: {date: ...} for a parameter whose objects have a `date`.
     """
-    if not isinstance(spec, dict) or not spec or len(spec) > 3:
+    if not isinstance(spec, dict):
         return ""
-    word = next((key for key in spec if key in MATCHERS), "")
-    if not word or (len(spec) > 1 and not (word == "number" and spec.keys() <= {"number", "rel", "abs"})):
+    if len(spec) == 1:
+        (word,) = spec
+        if word not in MATCHERS:
+            return ""
+    elif "number" in spec and spec.keys() <= {"number", "rel", "abs"}:
+        word = "number"
+    else:
         return ""
     return "" if place.schema is not None and property_of(place.schema, word, place.root) is not None else word
 

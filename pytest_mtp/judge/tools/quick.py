@@ -47,3 +47,30 @@ def _members_fit(schema: dict[str, Any], value: dict[str, Any]) -> bool:
     if type(properties) is not dict:
         return False
     return all(surely_fits(properties[key], item) for key, item in value.items() if key in properties)
+
+
+def surely_schema(schema: Any) -> bool:
+    """True: well-formed under every draft from draft-04 on. False says nothing."""
+    if type(schema) is not dict or not _PLAIN.issuperset(schema):
+        return False
+    kind = schema.get("type", "object")
+    kinds = kind if type(kind) is list else [kind]
+    if not kinds or not all(type(name) is str and name in _TYPES for name in kinds) or len(set(kinds)) < len(kinds):
+        return False
+    required = schema.get("required", ["any"])
+    if type(required) is not list or not required or not all(type(name) is str for name in required) or len(set(required)) < len(required):
+        return False
+    options = schema.get("enum", ["any"])
+    if type(options) is not list or not options or not all(type(option) is str for option in options) or len(set(options)) < len(options):
+        return False
+    if (
+        any(type(schema.get(key, "")) is not str for key in ("description", "title", "$comment"))
+        or type(schema.get("examples", [])) is not list
+    ):
+        return False
+    properties = schema.get("properties", {})
+    return (
+        type(properties) is dict
+        and all(map(surely_schema, properties.values()))
+        and ("items" not in schema or surely_schema(schema["items"]))
+    )

@@ -16,13 +16,19 @@ from pytest_mtp.judge.tools.shown import call_shown, wire_shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadCall:
-    """`tool` None: not offered. `violations` of the schema, none where the arguments could not be read."""
+    """`tool` None: not offered. `violations` of the schema, none where the arguments could not be read.
+
+    `arguments` is the object; {} for no text where the tool requires nothing; None where there is none to grade. `fits`: an
+    offered tool, readable arguments, and its schema holds.
+    """
 
     place: int
     wire: ToolCall
     parsed: Arguments
     tool: Tool | None
     checker: Checker | None
+    arguments: Mapping[str, Any] | None
+    fits: bool
     violations: tuple[Violation, ...] = ()
 
     @property
@@ -31,21 +37,9 @@ class ReadCall:
         return self.wire.name or ""
 
     @property
-    def arguments(self) -> Mapping[str, Any] | None:
-        """The object; {} for no text where the tool requires nothing; None where there is none to grade."""
-        if self.parsed.whole:
-            return self.parsed.value
-        return {} if self.parsed.shape == "empty" and self.needs_nothing else None
-
-    @property
     def needs_nothing(self) -> bool:
         """The tool can be called without arguments."""
         return self.checker is not None and self.checker.empty_fits
-
-    @property
-    def fits(self) -> bool:
-        """An offered tool, readable arguments, and its schema holds."""
-        return self.tool is not None and self.arguments is not None and not any(not v.of_schema for v in self.violations)
 
     @property
     def where(self) -> str:
@@ -65,7 +59,12 @@ def read_calls(reply: Reply, ask: Ask) -> tuple[ReadCall, ...]:
         parsed = parse_arguments(call.arguments)
         tool = tools.get(call.name or "")
         checker = checker_for(tool.parameters) if tool else None
-        value = parsed.value if parsed.whole else ({} if parsed.shape == "empty" and checker and checker.empty_fits else None)
-        violations = checker.violations(value) if checker and value is not None else ()
-        read.append(ReadCall(place=place, wire=call, parsed=parsed, tool=tool, checker=checker, violations=violations))
+        value = parsed.value if parsed.whole else None
+        if parsed.shape == "empty" and checker is not None and checker.empty_fits:
+            value = {}
+        violations = checker.violations(value) if checker is not None and value is not None else ()
+        fits = tool is not None and value is not None and all(violation.of_schema for violation in violations)
+        read.append(
+            ReadCall(place=place, wire=call, parsed=parsed, tool=tool, checker=checker, arguments=value, fits=fits, violations=violations)
+        )
     return tuple(read)

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from pytest_mtp.core.record import Json
-from pytest_mtp.judge.tools.quick import surely_fits
+from pytest_mtp.judge.tools.quick import surely_fits, surely_schema
 
 MISSING: Any = object()
 """No default is declared; None is a default."""
@@ -67,6 +67,8 @@ class Checker:
     @property
     def problem(self) -> str:
         """Why the schema cannot be used; empty for a good one."""
+        if self._problem is None and surely_schema(self.schema):
+            self._problem = ""
         if self._problem is None:
             try:
                 _metaschema_of(self.schema, self._kind).check_schema(self.schema)

@@ -8,6 +8,7 @@ from pytest_mtp.core.case import CaseSeverity
 from pytest_mtp.core.verdict import Finding
 from pytest_mtp.judge.judgement import View
 from pytest_mtp.judge.reasoning import FAMILIES
+from pytest_mtp.judge.tools.answer import json_text
 from pytest_mtp.judge.tools.reading import ReadCall
 from pytest_mtp.judge.tools.report import found, kept
 from pytest_mtp.judge.tools.written import Passage, is_special, markers_of
@@ -15,9 +16,10 @@ from pytest_mtp.judge.words.fences import code_spans, inside
 from pytest_mtp.judge.words.normal import excerpt
 
 _MARKERS = markers_of()
-_THINKING = tuple(tag for pair in FAMILIES for tag in pair)
 _ENDINGS = ("</parameter>", "</function>", "</tool_call>", "</arg_value>", "</invoke>")
 _MOST_SHOWN = 6
+_LONG = 1000
+_HINTS = ("<", "[", "◁", "\\u")
 
 
 def text_strays(
@@ -60,14 +62,26 @@ def _stands_out(text: str, marker: str, at: int) -> bool:
 
 
 def argument_strays(calls: Sequence[ReadCall], view: View, case_severity: CaseSeverity) -> Iterator[Finding]:
-    """Markers of calls or of reasoning inside arguments, unless the conversation is about them."""
+    """Markers of calls or of reasoning inside arguments, unless the conversation is about them.
+
+    A long argument may well be a program or a page about them: there only a marker at the edge of a value counts. Reasoning
+    tags that come in pairs were written on purpose.
+    """
     for call in calls:
-        text = call.wire.arguments.replace('\\"', '"')  # as the value has it
-        if "<" not in text and "[" not in text and "◁" not in text:
+        raw = call.wire.arguments
+        if not call.parsed.whole or not any(hint in raw for hint in _HINTS):  # broken arguments have told it already
             continue
-        left = [marker for marker in (*_MARKERS, *_THINKING) if marker in text and (is_special(marker) or marker in _THINKING)]
+        text = json_text(call.parsed.value).replace('\\"', '"')  # as the values have it, however the server escapes
+        left = [marker for marker in _MARKERS if marker in text and is_special(marker) and _counts(marker, text)]
+        left += [
+            tag for pair in FAMILIES if text.count(pair[0]) != text.count(pair[1]) for tag in pair if tag in text and _counts(tag, text)
+        ]
         left += [ending for ending in _ENDINGS if ending + '"' in text]
         left = [marker for marker in dict.fromkeys(left) if marker not in view.prompt]
-        if left and call.parsed.whole:  # arguments that are no object have told it already
+        if left:
             title = f"{call.where} {excerpt(call.name, 40)}: markers inside the arguments: {', '.join(left[:_MOST_SHOWN])}"
-            yield found("TOOL.leak", title, case_severity, where=call.where, evidence={"arguments": kept(text), "markers": left})
+            yield found("TOOL.leak", title, case_severity, where=call.where, evidence={"arguments": kept(raw), "markers": left})
+
+
+def _counts(marker: str, text: str) -> bool:
+    return len(text) <= _LONG or f'"{marker}' in text or f'{marker}"' in text

@@ -51,8 +51,8 @@ def _finish(reply: Reply, offer: Offer, case_severity: CaseSeverity) -> Iterator
     elif finish in _CALLING or finish in _CUT:
         return
     elif finish is None:
-        if not any(note.code == "PROTO.truncated" for note in reply.notes):
-            yield found("PROTO.finish", "the reply has calls, but no finish_reason", case_severity, evidence=evidence)
+        if not any(note.code in ("PROTO.truncated", "PROTO.finish") for note in reply.notes):
+            yield found("PROTO.finish", "the reply is complete, and its finish reason is null", case_severity, evidence=evidence)
     elif finish == "stop" and offer.choice.forces:
         # OpenAI answers a named choice with "stop" and vLLM follows; for "required" servers differ, so it is only said.
         if offer.choice.mode == "required":

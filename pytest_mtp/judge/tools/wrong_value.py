@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_mtp.core.case import CaseSeverity
-from pytest_mtp.core.record import encode
 from pytest_mtp.core.verdict import Finding
 from pytest_mtp.judge.tools.expected import Gold
 from pytest_mtp.judge.tools.place import Difference
@@ -36,7 +35,7 @@ def value_finding(gold: Gold, call: ReadCall, differences: Sequence[Difference],
         case_severity,
         detail=_detail(gold, call, untold),
         where=f"{call.where}{first.pointer}",
-        evidence={"expected": encode(gold.arguments), "arguments": kept(call.wire.arguments), "pointers": [d.pointer for d in untold[:20]]},
+        evidence={"expected": gold.arguments, "arguments": kept(call.wire.arguments), "pointers": [d.pointer for d in untold[:20]]},
     )
 
 

@@ -85,3 +85,16 @@ def test_reasoning_that_makes_the_call_blames_the_parser_for_an_empty_reply(fami
     (finding,) = leaks("", f"I will ask for it. {text}")
     assert (finding.code, finding.severity) == ("TOOL.intent", "critical"), family
     assert SHOWN in finding.title
+
+
+@pytest.mark.parametrize("marker", ["<|tool_call_begin|>", "<｜tool▁sep｜>", "[ARGS]", "<think>"])
+def test_a_long_program_about_markers_may_be_an_argument(marker: str) -> None:
+    program = f"MARKER = '{marker}'\n" + "x = 1\n" * 400
+    call = dataclasses.replace(CALL, arguments=json.dumps({"city": program}))
+    assert leaks("", calls=(call,)) == ()
+
+
+@pytest.mark.parametrize("marker", ["<|tool_call_begin|>", "<｜tool▁sep｜>", "[ARGS]", "</think>"])
+def test_a_marker_at_the_end_of_a_long_argument_was_left_behind(marker: str) -> None:
+    call = dataclasses.replace(CALL, arguments=json.dumps({"city": "x = 1\n" * 400 + marker}))
+    assert [finding.code for finding in leaks("", calls=(call,))] == ["TOOL.leak"]

@@ -23,7 +23,7 @@ from pytest_mtp.judge.tools.dialects import DIALECTS
 from pytest_mtp.judge.tools.graders import grade_calls, grade_no_call, tool_findings
 from pytest_mtp.judge.tools.leaks import leak_findings
 from pytest_mtp.judge.tools.parity import stream_parity
-from pytest_mtp.judge.tools.quick import surely_fits
+from pytest_mtp.judge.tools.quick import surely_fits, surely_schema
 from pytest_mtp.judge.tools.wire import wire_findings
 
 NAMES = ("alpha", "beta")
@@ -214,6 +214,14 @@ def test_what_the_quick_check_accepts_jsonschema_accepts(schema: dict[str, Any],
     if surely_fits(schema, value):
         assert jsonschema.Draft202012Validator(schema).is_valid(value)
         assert jsonschema.Draft4Validator(schema).is_valid(value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(schemas | st.dictionaries(st.sampled_from(["type", "required", "enum", "items", "properties", "title"]), values, max_size=3))
+def test_what_the_quick_check_takes_for_a_schema_is_one(schema: dict[str, Any]) -> None:
+    if surely_schema(schema):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.Draft4Validator.check_schema(schema)
 
 
 edges = st.integers(1, 5).flatmap(
