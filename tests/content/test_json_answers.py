@@ -88,3 +88,8 @@ def test_another_order_passes_where_order_means_nothing(judged: Callable[..., Ju
 
 def test_any_invented_id_passes(judged: Callable[..., Judgement]) -> None:
     assert judged("json", "ignore-the-id", '{"id": "u-9", "name": "Wanda Nowak", "roles": ["reviewer", "editor"]}').outcome == "PASS"
+
+
+@pytest.mark.parametrize(("title", "outcome"), [("Budget Review", "PASS"), ("Budget plan", "FAIL")])
+def test_a_title_may_have_capitals_and_no_other_words(title: str, outcome: str, judged: Callable[..., Judgement]) -> None:
+    assert judged("json", "iso-date", json.dumps({"title": title, "date": "2027-03-05", "time": "14:30"})).outcome == outcome
