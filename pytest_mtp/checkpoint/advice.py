@@ -133,6 +133,8 @@ def _llamacpp(case: Case, family: Family) -> Advice:
     if not family.llamacpp:
         name = case.facts.model_type if case.gguf else family.name
         return Advice(engine="llama.cpp", support="no", note=f"no MTP graph for {name}: a head in the file is carried and never run")
+    if case.mlx:
+        return Advice(engine="llama.cpp", support="no", note=_MLX)
     if not case.gguf:
         note = f"after conversion to GGUF (architecture {family.llamacpp[0]}); check the result with inspect, converters may drop the head"
         return Advice(engine="llama.cpp", support="yes", flags=_llamacpp_flags(case, "FILE.gguf"), depth=_LLAMACPP_DEPTH, note=note)

@@ -54,7 +54,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(name="intern_s2_preview", matches=("InternS2PreviewForConditionalGeneration", "intern_s2_preview"), joins=("pre-fc",),
            scopes=("mtp",), keys=("mtp_num_hidden_layers",), sglang=True),
     Family(name="interns2_mobius", matches=("InternS2MobiusForConditionalGeneration", "interns2_mobius"), joins=("pre-fc",),
-           scopes=("mtp",), keys=("mtp_num_hidden_layers",), sglang=True),
+           scopes=("mtp",), keys=("mtp_num_hidden_layers",), sglang=True, lmdeploy="qwen3_5_mtp"),
     Family(name="qwen4_exp", matches=("Qwen4ExpForConditionalGeneration", "qwen4_exp", "qwen4_exp_text"), joins=("pre-fc-split",),
            scopes=("mtp",), keys=("mtp_num_hidden_layers", "num_nextn_predict_layers"), drafter="qwen4_exp_mtp", sglang=True),
     Family(name="bailing_hybrid",

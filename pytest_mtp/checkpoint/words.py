@@ -62,7 +62,7 @@ def _model(inspection: Inspection) -> Iterator[str]:
     if model.quantised_by:
         sides.append(f"quantised by {model.quantised_by}")
     yield f"           {', '.join(sides)}" if sides else "           the config names no sizes"
-    yield f"weights    {weights.parameters:,} in {size(weights.total_bytes)}; {_active(weights)}"
+    yield f"weights    {weights.parameters:,} in {size(weights.total_bytes)}{_active(weights)}"
     for note in inspection.notes:
         yield f"note       {note}"
 
@@ -70,7 +70,7 @@ def _model(inspection: Inspection) -> Iterator[str]:
 def _active(weights: Weights) -> str:
     experts = f" ({weights.experts_per_token} of {weights.experts} experts)" if weights.experts and weights.experts_per_token else ""
     cache = f", {size(weights.kv_bytes_per_token)} of cache a token" if weights.kv_bytes_per_token else ""
-    return f"{size(weights.active_bytes)} active a token{experts}{cache}"
+    return f"; {size(weights.active_bytes)} active a token{experts}{cache}" if weights.active_bytes else ", no trunk"
 
 
 def _head(head: Head) -> Iterator[str]:
