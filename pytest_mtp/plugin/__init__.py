@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SUITE = "standard"
 CAUTIOUS_WORKERS = 4
+SUITE_FLAG = "--mtp-suite"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,7 +42,12 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     known = vars(early_config.known_args_namespace)
     ini = {option.key: early_config.getini(option.key) for option in OPTIONS}
     suites = values_of(known, ini)["suite"].words
-    named = [place for place, word in enumerate(args) if word.startswith(BUILT_IN)]
+    positional = set(known.get("file_or_dir") or ())
+    named = [
+        place
+        for place, word in enumerate(args)
+        if word.startswith(BUILT_IN) and word in positional and args[place - 1] != SUITE_FLAG
+    ]  # fmt: skip
     if not suites and not named:
         return
     from pytest_mtp.plugin.arguments import suite_paths  # noqa: PLC0415  # the plugin is loaded in every pytest run

@@ -96,6 +96,13 @@ def test_a_case_of_a_built_in_suite_can_be_typed(pytester: pytest.Pytester) -> N
     result.assert_outcomes(passed=1)
 
 
+def test_suites_run_in_the_order_of_their_group_and_the_report_says_what_was_typed(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "--mtp-launch", "fake", "--mtp-suite", "builtin:demo", "-k", "smoke or tools"
+    )
+    result.stdout.fnmatch_lines(["*suite=builtin:demo (command line)*", "builtin:smoke *", "builtin:tools *"])
+
+
 def test_reproduction_lines_name_the_node_and_hide_the_key(gate: GateRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", "sk-very-secret")
     suite = "schema_version: 1\nsuite: x\ncases:\n  - {id: a, ask: hello, severity: critical, expect: {text: never}}\n"
