@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -31,7 +30,7 @@ from tools_judge_mutations import harmless, reply_of, wrong  # noqa: E402  # as 
 from pytest_mtp.core.ask import Ask  # noqa: E402  # the package beside us, installed or not
 from pytest_mtp.core.case import Expect  # noqa: E402  # the package beside us, installed or not
 from pytest_mtp.core.reply import Reply  # noqa: E402  # as above
-from pytest_mtp.judge.judgement import GradeContext, Judgement, View  # noqa: E402  # as above
+from pytest_mtp.judge.judgement import GradeContext, View  # noqa: E402  # as above
 from pytest_mtp.judge.tools.graders import grade_calls, grade_no_call  # noqa: E402  # as above
 from pytest_mtp.judge.tools.leaks import leak_findings  # noqa: E402  # as above
 from pytest_mtp.judge.tools.offered import offer_of  # noqa: E402  # as above
@@ -51,6 +50,7 @@ class Task:
     expect: Expect
     passes: bool
     calls: list[Call] | None = None
+    number: int = 0  # of the rendering, for a gold
 
 
 @dataclass(slots=True)
@@ -69,11 +69,11 @@ def tasks_of(case: BfclCase) -> tuple[list[Task], list[Task], list[Task]]:
     """Golds, wrong changes, harmless changes."""
     expect = Expect(kind="calls", spec=list(case.calls))
 
-    def task(group: str, kind: str, reply: Any, calls: list[Call] | None, *, passes: bool) -> Task:
+    def task(group: str, kind: str, reply: Reply, calls: list[Call] | None, *, passes: bool, number: int = 0) -> Task:
         view = View(text=reply.text, reasoning="", reply=reply, ask=case.ask)
-        return Task(case=case, group=group, kind=kind, view=view, expect=expect, passes=passes, calls=calls)
+        return Task(case=case, group=group, kind=kind, view=view, expect=expect, passes=passes, calls=calls, number=number)
 
-    golds = [task("gold", case.category, reply_of(list(v)), list(v), passes=True) for v in case.variants]
+    golds = [task("gold", case.category, reply_of(list(v)), list(v), passes=True, number=k) for k, v in enumerate(case.variants)]
     bad = [task("wrong", kind, reply, calls, passes=False) for kind, calls, reply in wrong(case)]
     good = [task("harmless", kind, reply, calls, passes=True) for kind, calls, reply in harmless(case)]
     return golds, bad, good
@@ -88,29 +88,27 @@ def run(place: Path, peer: Peer | None = None) -> Outcome:
 
     gc.collect()
     gc.freeze()
-    for case, golds, bad, good in everything:
-        judged = [(task, _timed(outcome, task)) for task in (*golds, *bad, *good)]
-        for index, (task, judgement) in enumerate(judged):
-            if task.group == "gold" and judgement.outcome == "FAIL" and judgement.code in ("TOOL.schema", "TOOL.args_empty"):
-                reason = next(f.title for f in judgement.findings if f.severity != "note")
-                outcome.contradictions.append((case.id, index, reason))
-                outcome.counts["gold", f"{task.kind} contradicts its schema"] += 1
-                continue
-            if task.group == "harmless" and outcome.contradictions and outcome.contradictions[-1][0] == case.id:
-                continue  # a gold that its schema refuses has no harmless change
-            right = (judgement.outcome == "PASS") is task.passes
-            _count(outcome, task, right=right, peer=peer)
+    judged = [(task, _timed(outcome, task)) for _, *groups in everything for group in groups for task in group]
+    refused: set[str] = set()
+    for task, (passed, code, reason) in judged:
+        if task.group == "gold" and not passed and code in ("TOOL.schema", "TOOL.args_empty"):
+            refused.add(task.case.id)
+            outcome.contradictions.append((task.case.id, task.number, reason))
+        elif task.group != "harmless" or task.case.id not in refused:  # a gold that its schema refuses has no harmless change
+            _count(outcome, task, right=passed is task.passes, peer=peer)
     _irrelevance(place, outcome)
     return outcome
 
 
-def _timed(outcome: Outcome, task: Task) -> Judgement:
+def _timed(outcome: Outcome, task: Task) -> tuple[bool, str, str]:
+    """Whether it passed, and the code and title of the first finding that fails."""
     grade = grade_calls if task.expect.kind == "calls" else grade_no_call
     start = time.process_time()
     judgement = grade(task.view, task.expect, CONTEXT)
     outcome.seconds += time.process_time() - start
     outcome.verdicts += 1
-    return judgement
+    reason = next((finding.title for finding in judgement.findings if finding.severity != "note"), "")
+    return judgement.outcome == "PASS", judgement.code, reason
 
 
 def _count(outcome: Outcome, task: Task, *, right: bool, peer: Peer | None) -> None:
@@ -135,7 +133,7 @@ def _irrelevance(place: Path, outcome: Outcome) -> None:
         for group, kind, calls, passes in replies:
             reply = reply_of(calls)
             task = Task(case, group, kind, View(text=reply.text, reasoning="", reply=reply, ask=ask), expect, passes)
-            _count(outcome, task, right=(_timed(outcome, task).outcome == "PASS") is passes, peer=None)
+            _count(outcome, task, right=_timed(outcome, task)[0] is passes, peer=None)
 
 
 def bfcl_checker(place: Path) -> Peer | None:
@@ -173,7 +171,7 @@ def table(outcome: Outcome, version: str, peer: Peer | None) -> str:
             f"Python {platform.python_version()}; `python benchmarks/tools_judge.py WHEEL --write`."
         ),
         "",
-        f"- {outcome.verdicts} verdicts in {outcome.seconds:.1f} s of one core: {rate:,.0f} a second, cold schemas included.",
+        f"- {outcome.verdicts} verdicts in {outcome.seconds:.1f} s of one core: {rate:,.0f} a second, cold schemas included, on a machine that others were using.",
         f"- {total} counted; {len(outcome.wrong)} of ours are wrong.",
         (
             f"- {len({c[0] for c in outcome.contradictions})} of the cases list a gold that the function's own schema refuses "

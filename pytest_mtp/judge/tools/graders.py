@@ -22,6 +22,7 @@ from pytest_mtp.judge.tools.leaks import leaks_in
 from pytest_mtp.judge.tools.offered import offer_of
 from pytest_mtp.judge.tools.reading import ReadCall, read_calls
 from pytest_mtp.judge.tools.shown import gold_shown
+from pytest_mtp.judge.tools.turns import after_result_findings
 from pytest_mtp.judge.tools.validity import schema_breaches
 from pytest_mtp.judge.tools.wire import wire_breaches
 from pytest_mtp.judge.tools.written import TextCall
@@ -42,8 +43,8 @@ class Served:
 
 
 def tool_findings(view: View, context: GradeContext) -> tuple[Finding, ...]:
-    """Wire, schema and leaks of one reply, without any expectation."""
-    return served(view, context).findings
+    """Wire, schema, leaks and repeated calls of one reply, without any expectation."""
+    return (*served(view, context).findings, *_again(view, context))
 
 
 def served(view: View, context: GradeContext) -> Served:
@@ -63,6 +64,8 @@ def grade_calls(view: View, expect: Expect, context: GradeContext) -> Judgement:
     if _ended_early(view, done, expected, result):
         return conclude([*done.findings, _early(view, expected, result, context)])
     findings = list(dispatch_findings(expected, done.calls, result, context.case_severity))
+    wanted = {f"call {call}" for _, call in result.matched}
+    findings += [finding for finding in _again(view, context) if finding.where not in wanted]
     unmatched = [expected.golds[i] for i in range(len(expected.golds)) if all(i != gold for gold, _ in result.matched)]
     if _all_lost(unmatched, done.lost, view, expected) or done.has("TOOL.forced"):
         findings = [finding for finding in findings if finding.code not in ("TOOL.missing", "TOOL.count")]
@@ -84,7 +87,7 @@ def grade_no_call(view: View, expect: Expect, context: GradeContext) -> Judgemen
     if expect.spec is not True:
         raise UsageError(f"no_call: write no_call: true, not {expect.spec!r}")
     done = served(view, context)
-    findings = list(done.findings)
+    findings = [*done.findings, *_again(view, context)]
     if done.calls and not done.has("TOOL.none_expected"):
         title = f"expected no call, got {done.calls[0].shown()}" + (f" and {len(done.calls) - 1} more" if len(done.calls) > 1 else "")
         evidence = {"calls": [call.shown(400) for call in done.calls[:8]]}
@@ -120,6 +123,13 @@ def grade_any_call(view: View, expect: Expect, context: GradeContext) -> Judgeme
     if judgement.outcome == "PASS":
         return conclude(findings, answer=json_text(sorted({call.name for call in fitting})))
     return judgement
+
+
+def _again(view: View, context: GradeContext) -> tuple[Finding, ...]:
+    """Calls whose result already stands in the request."""
+    if not view.reply.tool_calls or not any(message.get("role") == "tool" for message in view.ask.messages):
+        return ()
+    return after_result_findings(view.reply, view.ask, context.case_severity, uses_result=False)
 
 
 def _any_of(expect: Expect, view: View) -> list[Gold]:

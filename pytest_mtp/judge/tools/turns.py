@@ -131,7 +131,7 @@ def _unused(reply: Reply, ask: Ask, history: Sequence[PastCall], case_severity: 
     before = " ".join(_text(m.get("content")) for m in ask.messages if m.get("role") != "tool")
     results = [past.result for past in history if past.result is not None and past.id in _since_user(ask)]
     verdicts = [uses_result(reply.text, result, before) for result in results]
-    if reply.text.strip() and False in verdicts and True not in verdicts and reply.finish_reason != "length":
+    if reply.text.strip() and False in verdicts and True not in verdicts and reply.finish_reason == "stop":
         result = results[verdicts.index(False)]
         title = f"the answer uses nothing of the tool result {excerpt(result, 40)}: {excerpt(reply.text, 50)}"
         yield found("TOOL.after_result", title, case_severity, where=where, evidence={"result": kept(result), "answer": kept(reply.text)})
