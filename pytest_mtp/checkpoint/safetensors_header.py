@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 from pytest_mtp.checkpoint.errors import CheckpointError
@@ -89,7 +90,7 @@ class _Reader:
 
     def _plain(self) -> list[Tensor] | None:
         """All entries of a header in the library's own spelling, else None."""
-        raw, base, file = self.walker.raw, self.base, self.file
+        raw = self.walker.raw
         if len(raw) > (_FAST_ASCII if raw.isascii() else _FAST_ANY) or raw.count(b"}") > MAX_TENSORS:
             return None
         try:
@@ -99,22 +100,20 @@ class _Reader:
         whole = _PLAIN.fullmatch(text)
         if whole is None:
             return None
-        tensors = []
-        known: dict[tuple[str, str], tuple[str, tuple[int, ...], int]] = {}  # few distinct ones: parsed once, shared
-        for name, dtype, shape, start, end in _ENTRIES.findall(text, whole.end(1) if whole[1] else 0):
-            found = known.get((dtype, shape))
-            if found is None:
-                if _SHAPE.fullmatch(shape) is None:
-                    return None
-                sizes = tuple(map(int, shape.split(","))) if shape.strip() else ()
-                bits = SAFETENSORS_BITS.get(dtype)
-                found = known[dtype, shape] = (dtype, sizes, -1 if bits is None else math.prod(sizes) * bits)
-            first = int(start)
-            nbytes = int(end) - first
-            tensor = _make(Tensor, (name, found[0], found[1], nbytes, file, base + first))
-            if nbytes * 8 != found[2] and (found[2] >= 0 or nbytes < 0):
+        names, dtypes, shapes, firsts, lasts = zip(*_ENTRIES.findall(text, whole.end(1) if whole[1] else 0), strict=True)
+        kinds = list(zip(dtypes, shapes, strict=True))
+        known = {kind: _kind(*kind) for kind in set(kinds)}  # few distinct ones: parsed once, shared
+        if None in known.values():
+            return None
+        told = [known[kind] or ("", (), 0) for kind in kinds]
+        starts = list(map(int, firsts))
+        nbytes = list(map(operator.sub, map(int, lasts), starts))
+        begins = [self.base + start for start in starts]
+        columns = zip(names, [kind[0] for kind in told], [kind[1] for kind in told], nbytes, repeat(self.file), begins, strict=False)
+        tensors = list(map(_make, repeat(Tensor), columns))
+        for tensor, (_, _, bits) in zip(tensors, told, strict=True):
+            if tensor[3] * 8 != bits and (bits >= 0 or tensor[3] < 0):
                 raise self._size_problem(tensor)
-            tensors.append(tensor)
         if whole[1]:
             self.metadata = _short(parse_object(whole[1].encode(), path=self.path))
         return tensors
@@ -149,6 +148,15 @@ class _Reader:
     def _size_problem(self, tensor: Tensor) -> CheckpointError:
         said = f"{tensor.dtype} {list(tensor.shape)} in {tensor.nbytes} bytes"
         return CheckpointError(f"shape and offsets of {tensor.name[:80]!r} contradict each other: {said}", path=self.path)
+
+
+def _kind(dtype: str, shape: str) -> tuple[str, tuple[int, ...], int] | None:
+    """Type, shape, and the bits that such a tensor has (-1: not known); None for a shape that wants a careful look."""
+    if _SHAPE.fullmatch(shape) is None:
+        return None
+    sizes = tuple(map(int, shape.split(","))) if shape.strip() else ()
+    bits = SAFETENSORS_BITS.get(dtype)
+    return dtype, sizes, -1 if bits is None else math.prod(sizes) * bits
 
 
 def _short(words: Mapping[str, str]) -> dict[str, str]:
