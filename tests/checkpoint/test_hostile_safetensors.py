@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pytest_mtp.checkpoint import shards
 from pytest_mtp.checkpoint.errors import CheckpointError
 from pytest_mtp.checkpoint.safetensors_header import read_header
 from pytest_mtp.checkpoint.source import LocalSource
@@ -119,6 +120,7 @@ def test_any_byte_changed_and_any_cut_gives_an_answer_or_a_clear_error(tmp_path:
 BOMBS = """
 import struct, sys
 from pathlib import Path
+from pytest_mtp.checkpoint import shards
 from pytest_mtp.checkpoint.errors import CheckpointError
 from pytest_mtp.checkpoint.verdict import inspect_checkpoint
 path = Path(sys.argv[1])
@@ -214,3 +216,11 @@ def test_a_pipe_under_a_models_name_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "model.safetensors")
     with pytest.raises(CheckpointError, match="not a regular file"):
         inspect_checkpoint(str(tmp_path))
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MAX_TENSORS", 40), ("MAX_HEADERS", 4000)])
+def test_more_than_any_model_has_is_refused(make, monkeypatch: pytest.MonkeyPatch, limit: str, most: int) -> None:
+    folder = make.folder(make.trunk(8), make.config(), shards=4)
+    monkeypatch.setattr(shards, limit, most)
+    with pytest.raises(CheckpointError, match=r"more than \d+ tensors"):
+        inspect_checkpoint(str(folder))
