@@ -19,6 +19,7 @@ test: $(STAMP) lint
 	$(BIN)/pytest -q -n 2 -m "not engine" tests
 
 test-engines: $(STAMP)
+	$(BIN)/pip download --quiet --no-deps --dest $(VENV)/wheels bfcl-eval==2026.3.23
 	$(BIN)/pytest -q -m engine tests
 
 lint: $(STAMP)

@@ -19,20 +19,24 @@ from pytest_mtp.judge.tools.rates import dispatch_rate
 def run(case: Case, context: CheckContext) -> Verdict:
     """As a golden case, and at temperature 0 the streamed calls are held against the unstreamed ones."""
     exchanges, judgements = judged(case, context)
-    verdict = conclude(case, judgements, extra=_parity(case, exchanges))
+    noisy = bool(context.control().disagree_text)
+    verdict = conclude(case, judgements, extra=_parity(case, exchanges, noisy=noisy))
     right, repeats = verdict.rate or (0, 0)
     return dataclasses.replace(verdict, measures=(dispatch_rate(right, repeats),)) if repeats else verdict
 
 
-def _parity(case: Case, exchanges: Sequence[Exchange]) -> tuple[Finding, ...]:
-    """Repeat i unstreamed against repeat i streamed; the first difference is enough to report."""
+def _parity(case: Case, exchanges: Sequence[Exchange], *, noisy: bool) -> tuple[Finding, ...]:
+    """Repeat i unstreamed against repeat i streamed; the first difference is enough to report.
+
+    `noisy`: the control saw the server disagree with itself, so a difference that no wire fault explains proves less.
+    """
     if len(case.modes) < 2 or case.ask is None or case.ask.sampling.temperature:
         return ()
     unary = [exchange.reply for exchange in exchanges if not exchange.ask.stream]
     streamed = [exchange.reply for exchange in exchanges if exchange.ask.stream]
     for one, other in zip(unary, streamed, strict=True):
         if one is not None and other is not None and _whole(one) and _whole(other):
-            findings = stream_parity(one, other, case.ask)
+            findings = stream_parity(one, other, case.ask, case.severity, noisy=noisy)
             if findings:
                 return tuple(findings)
     return ()

@@ -74,6 +74,14 @@ class CaseItem(pytest.Function):
         return super().repr_failure(excinfo, *args, **kwargs)
 
 
+def typed_id(item: pytest.Item) -> str:
+    """The node id as one types it in the folder that pytest was called from; pytest's own is relative to its root."""
+    if item.nodeid.startswith(BUILT_IN):
+        return item.nodeid
+    _, separator, case = item.nodeid.partition("::")
+    return f"{os.path.relpath(item.path, item.config.invocation_params.dir)}{separator}{case}"
+
+
 def run_case(request: pytest.FixtureRequest) -> None:
     """The body of every case item."""
     __tracebackhide__ = True
@@ -87,7 +95,7 @@ def run_case(request: pytest.FixtureRequest) -> None:
     from pytest_mtp.reports.junit import junit_properties  # noqa: PLC0415  # as above
 
     try:
-        result = run.execute(item.case, item.nodeid)
+        result = run.execute(item.case, item.nodeid, typed=typed_id(item))
     except NotOffered as reason:
         pytest.skip(str(reason))
     except ControlUnusable as reason:

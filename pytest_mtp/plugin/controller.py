@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_mtp import __version__
+from pytest_mtp.checkpoint.inspection import Inspection
 from pytest_mtp.core.errors import InfraError, UsageError
 from pytest_mtp.core.facts import Control, ServerFacts
 from pytest_mtp.core.run import Blocking, CaseResult, Gate, RunInfo, RunReport
 from pytest_mtp.judge.gate import decide
+from pytest_mtp.plugin.checkpoint import advice, inspected, result_of
 from pytest_mtp.plugin.keys import RUN, WANTS_DEFAULT_SUITE
 from pytest_mtp.plugin.run import Run
 from pytest_mtp.plugin.settings import Settings
@@ -42,6 +44,7 @@ class Controller:
         self.config, self.settings = config, settings
         self.server: Server | None = None
         self.folder: Path | None = None
+        self.inspection: Inspection | None = None
         self.results: list[CaseResult] = []
         self.report: RunReport | None = None
         self.written: tuple[Path, ...] = ()
@@ -57,6 +60,7 @@ class Controller:
         if self.config.option.collectonly:
             return
         ensure_writable(self.settings.report_dir)
+        self.inspection = inspected(self.settings)
         self.folder = Path(tempfile.mkdtemp(prefix="pytest-mtp-"))
         try:
             self.server = self._start(self.folder)
@@ -202,7 +206,9 @@ class Controller:
 
     def _report(self, control: Control | None, facts: ServerFacts, *, complete: bool) -> RunReport:
         results = sorted(self.results, key=lambda result: (result.suite, result.source.line, result.node_id))
-        gate = decide(results, control, self.settings.gate)
+        known = [result_of(self.inspection, facts, self.settings)] if self.inspection else []
+        gate = decide([*results, *known], control, self.settings.gate)
+        gate = dataclasses.replace(gate, reasons=(*gate.reasons, *(words for result in known for words in advice(result))))
         if self._foreign_failures:
             # Tests in Python, and crashed items: pytest fails the run for them, so the gate must not say open.
             words = f"{self._foreign_failures} tests outside the suites failed"
@@ -210,7 +216,7 @@ class Controller:
         elif not complete and gate.verdict == "pass":
             gate = dataclasses.replace(gate, verdict="inconclusive", reasons=("the run ended early", *gate.reasons))
         return RunReport(
-            run=self._info(complete=complete), servers=(facts,), control=control, cases=tuple(results), gate=gate
+            run=self._info(complete=complete), servers=(facts,), control=control, cases=(*results, *known), gate=gate
         )  # fmt: skip
 
     def _exit_status(self, exitstatus: int, gate: Gate) -> int:

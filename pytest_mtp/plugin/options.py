@@ -57,6 +57,12 @@ OPTIONS = (
     Option(name="api-key-env", metavar="VAR", default="", help="the NAME of the variable that holds the API key, never the key"),
     Option(name="suite", metavar="NAME|PATH", default="", many=True, help="`builtin:smoke` and the like, or a path; repeatable"),
     Option(
+        name="checkpoint",
+        metavar="PATH",
+        default="",
+        help="model files (a folder, a file, an http address) to inspect and to hold against the server",
+    ),
+    Option(
         name="gate",
         metavar="POLICY",
         default="alarm",

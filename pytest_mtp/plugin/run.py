@@ -74,8 +74,8 @@ class Run:
         plain = self.shared.read(CONTROL)
         return Control.from_dict(plain) if plain else None
 
-    def execute(self, case: Case, node_id: str) -> CaseResult:
-        """Run one case to a result. Raises NotOffered (skip) and ControlUnusable (stop)."""
+    def execute(self, case: Case, node_id: str, *, typed: str) -> CaseResult:
+        """Run one case to a result; `typed` is its node id for a command line. Raises NotOffered (skip) and ControlUnusable (stop)."""
         started = time.perf_counter()
         down = self.health.down()
         if down is not None:
@@ -101,7 +101,7 @@ class Run:
         if down is not None and verdict.outcome == "BLOCKED":
             verdict = dataclasses.replace(verdict, reason=f"{down.code}: {down.title}", findings=(down, *verdict.findings))
         if verdict.outcome != "PASS" or case.kind in EXCLUSIVE:
-            verdict = self.evidence.attach(verdict, node_id, context.exchanges)
+            verdict = self.evidence.attach(verdict, typed, context.exchanges)
         return self._result(case, node_id, verdict, started)
 
     def context(self, planned: Sequence[Future[Exchange]] = ()) -> CaseContext:

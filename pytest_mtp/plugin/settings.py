@@ -30,6 +30,7 @@ class Settings:
     model: str | None
     api_key_env: str | None
     suites: tuple[str, ...]
+    checkpoint: str | None
     gate: GatePolicy
     inconclusive: InconclusivePolicy
     concurrency: int | None
@@ -88,6 +89,7 @@ def _settle(values: Mapping[str, Value], root: Path, invoked_in: Path) -> Settin
         model=one("model"),
         api_key_env=_key_name(one("api-key-env")),
         suites=values["suite"].words,
+        checkpoint=one("checkpoint"),
         gate=cast("GatePolicy", one("gate")),
         inconclusive=cast("InconclusivePolicy", one("inconclusive")),
         concurrency=_concurrency(one("concurrency") or "auto"),

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_mtp.client.evidence import read_exchanges
 from pytest_mtp.core.run import RunReport
+from pytest_mtp.servers.demo.assemble import assemble
 from pytest_mtp.servers.launch import launch
 from pytest_mtp.servers.launched import LaunchedServer
 
@@ -115,3 +116,15 @@ def test_synthetic_acceptance_closes_the_gate_and_is_named(tmp_path: Path) -> No
     assert report.gate.verdict == "fail"
     assert "SPEC.parity.material" in {blocking.code for blocking in report.gate.blocking}
     assert "tokens that the model itself would not choose" in text
+
+
+def test_a_head_on_disk_and_the_flag_unset_is_said_with_the_flag_to_set(tmp_path: Path) -> None:
+    tmp_path.joinpath("p.mtp.yaml").write_text(
+        'schema_version: 1\nsuite: p\ncases:\n  - {id: a, ask: "What is the capital of France?", expect: {contains: Paris}}\n'
+    )
+    code, text, report = gate(tmp_path, "--mtp-launch", "demo?speculation=off", "--mtp-checkpoint", str(assemble()), "p.mtp.yaml")
+    assert code == 0, text
+    (case,) = [case for case in report.cases if case.node_id == "checkpoint"]
+    assert [finding.code for finding in case.verdict.findings] == ["SPEC.inactive"]
+    assert "--spec-type draft-mtp" in case.verdict.findings[0].hint
+    assert "does not speculate" in " ".join(text.split())

@@ -42,11 +42,12 @@ class LlamaCpp:
         context = min(sizes) if sizes else count(mapping(props.get("default_generation_settings")).get("n_ctx"))
         total = count(props.get("total_slots")) or len(slots) or None
         build = text(props.get("build_info"))
-        told = {
+        told: dict[str, Json] = {
             **{key: text(props.get(key)) for key in ("model_path", "model_alias", "model_ftype", "build_info")},
             "slots": total,
             "speculative": _speculates(slots),
         }
+        told["meta"] = _meta(fetch_json(client, "/v1/models"), facts.model)
         details: dict[str, Json] = {key: value for key, value in told.items() if value is not None}
         if template := text(props.get("chat_template")):
             details["template_fingerprint"] = hashlib.sha256(template.encode()).hexdigest()
@@ -73,6 +74,14 @@ class LlamaCpp:
     def continuation(self, ask: Ask, prefix: str) -> Ask | None:
         """A final assistant message is continued. Its reply repeats the prefix in `content`, though not in logprobs."""
         return with_final_assistant(ask, prefix)
+
+
+def _meta(models: object, model: str) -> dict[str, Json] | None:
+    """Sizes of the loaded model: hidden size, vocabulary, parameters."""
+    entries = items(mapping(models).get("data"))
+    entry = next((entry for entry in entries if entry.get("id") == model), entries[0] if entries else {})
+    sizes: dict[str, Json] = {key: size for key, value in mapping(entry.get("meta")).items() if (size := count(value)) is not None}
+    return sizes or None
 
 
 def _speculates(slots: Sequence[Mapping[str, object]]) -> bool | None:
