@@ -79,7 +79,7 @@ def _part(item: Json, kind: str) -> Expect:
 
 def as_expect(item: Mapping[str, Json]) -> Expect:
     """One mapping of an `expect` as one Expect. Modifiers of `calls` stand beside it."""
-    modifiers = {"ordered", "extra", "extra_args"}
+    modifiers = {"ordered", "extra", "extra_args", "at_least"}
     options = {key: value for key, value in item.items() if key in modifiers}
     kinds = [Expect(kind=key, spec=value, options=options) for key, value in item.items() if key not in modifiers]
     if len(kinds) == 1:

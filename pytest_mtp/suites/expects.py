@@ -14,7 +14,7 @@ from pytest_mtp.suites.tools import Tool, name_of, not_offered
 from pytest_mtp.suites.values import check_moment, check_python, check_regex
 from pytest_mtp.suites.words import listed, quoted
 
-MODIFIERS = {"calls": ("ordered", "extra", "extra_args")}
+MODIFIERS = {"calls": ("ordered", "extra", "extra_args", "at_least")}
 _BESIDE = frozenset(name for names in MODIFIERS.values() for name in names)
 
 Check = Callable[[Document, Any, Place, Sequence[Tool]], None]

@@ -24,7 +24,7 @@ from pytest_mtp.suites.schema import SUITE, schemas
 from pytest_mtp.suites.validation import validate_expect
 
 CASES = [case for case in load_suite(Path(__file__).with_name("good") / "everything.yaml").cases if case.ask is not None]
-MODIFIERS = {"ordered", "extra", "extra_args"}
+MODIFIERS = {"ordered", "extra", "extra_args", "at_least"}
 CALL = ToolCall(id="1", type="function", name="get_weather", arguments='{"city": "Paris", "days": "3", "tags": ["b", "a"]}')
 REPLIES = [
     Reply(content="The answer is 32.", finish_reason="stop"),

@@ -48,3 +48,12 @@ def test_other_words_are_still_mistakes(tmp_path: Path, case: str) -> None:
 )
 def test_calls_inside_combinations_make_a_tool_case(expect: Expect, kind: str) -> None:
     assert Case(id="a", suite="s", source=Source(path="s", line=1), expect=(expect,)).kind == kind
+
+
+def test_at_least_stands_beside_calls(tmp_path: Path) -> None:
+    tool = "{name: f, description: d, parameters: {type: object}}"
+    case = load(
+        tmp_path,
+        f"{{id: a, ask: hello, tools: [{{type: function, function: {tool}}}], expect: {{calls: [{{name: f}}, {{name: f}}], at_least: 1}}}}",
+    )
+    assert case.expect[0].options == {"at_least": 1}

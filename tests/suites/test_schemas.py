@@ -102,7 +102,7 @@ def test_suites_that_are_shipped_load(path: Path) -> None:
 
 def test_the_schema_knows_each_kind_of_the_contract() -> None:
     answers = "number choice text contains not_contains regex list set date json json_schema code math language length same_as"
-    calls = "calls no_call any_call ordered extra extra_args"
+    calls = "calls no_call any_call ordered extra extra_args at_least"
     nested = "all_of any_of none_of"
     assert set(schemas()[SUITE]["definitions"]["expect"]["properties"]) == set(f"{answers} {calls} {nested}".split())
 
