@@ -7,6 +7,7 @@ although the server claims to parse reasoning, and a tag that closes nothing.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,10 +37,10 @@ FAMILIES: tuple[tuple[str, str], ...] = (
 
 _OPEN = {opening: index for index, (opening, _) in enumerate(FAMILIES)}
 _CLOSE = {closing: index for index, (_, closing) in enumerate(FAMILIES)}
-_TAG = re.compile("|".join(re.escape(tag) for tag in sorted((*_OPEN, *_CLOSE), key=len, reverse=True)))
+_TAGS = tuple(sorted((*_OPEN, *_CLOSE), key=len, reverse=True))
+_TAGS_AT_MOST = 2000
 _CHANNEL = re.compile(r"<\|channel\|>\s?(?P<name>[a-z]{1,20})[^<\n]{0,80}(?:<\|constrain\|>[^<\n]{0,40})?<\|message\|>")
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call|start)\|>")
-_BARE_CHANNELS = re.compile(r"\s*analysis(?P<reasoning>.*)assistantfinal(?P<text>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +59,11 @@ def split_reasoning(reply: Reply, prompt: str = "") -> Split:
     content, field = reply.text, reply.reasoning or ""
     if "<|channel|>" in content and "<|channel|>" not in prompt:
         return _channels(content, field)
-    bare = _BARE_CHANNELS.fullmatch(content) if content.lstrip().startswith("analysis") else None
-    if bare:
+    body = content.lstrip()
+    if body.startswith("analysis") and "assistantfinal" in body:
+        thought, _, final = body.removeprefix("analysis").partition("assistantfinal")
         leak = "the channel names 'analysis' and 'assistantfinal' stand in the content without their markers"
-        return Split(text=bare["text"].strip(), reasoning=_joined(field, bare["reasoning"]), leak=leak)
+        return Split(text=final.strip(), reasoning=_joined(field, thought), leak=leak)
     tags = list(_tags(content, prompt))
     if not tags:
         return Split(text=content, reasoning=field)
@@ -69,9 +71,13 @@ def split_reasoning(reply: Reply, prompt: str = "") -> Split:
 
 
 def _tags(content: str, prompt: str) -> Iterator[re.Match[str]]:
+    present = [tag for tag in _TAGS if tag in content]
+    if not present:
+        return
     code: list[tuple[int, int]] | None = None
     start = len(content) - len(content.lstrip())
-    for tag in _TAG.finditer(content):
+    pattern = re.compile("|".join(map(re.escape, present)))
+    for tag in itertools.islice(pattern.finditer(content), _TAGS_AT_MOST):
         if tag.start() != start:
             if tag[0] in prompt:
                 continue
@@ -120,7 +126,7 @@ def _channels(content: str, field: str) -> Split:
     """Harmony markers as text: the `final` channel is the answer, every other channel is reasoning."""
     finals: list[str] = []
     thoughts: list[str] = [content[: content.index("<|channel|>")].replace("<|start|>assistant", "")]
-    matches = list(_CHANNEL.finditer(content))
+    matches = list(itertools.islice(_CHANNEL.finditer(content), _TAGS_AT_MOST))
     for index, match in enumerate(matches):
         limit = matches[index + 1].start() if index + 1 < len(matches) else len(content)
         end = _CHANNEL_END.search(content, match.end(), limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,19 +13,22 @@ from pytest_mtp.judge.words.markers import marks
 from pytest_mtp.judge.words.normal import bare
 
 _BULLET = re.compile(
-    r"^(?P<indent>[ \t]*)(?:[-*+•‣◦▪●–—·]|\(?[0-9０-９٠-٩०-९]{1,3}[.)、．:）]|\(?[a-zA-Z][.)）])[ \t\u3000]+(?P<item>\S[^\n]*)$",
+    r"^(?P<indent>[ \t]*)(?:(?:[-*+•‣◦▪●–—·]|\(?[0-9]{1,3}[.):]|\(?[a-zA-Z][.)])[ \t]+|\(?\d{1,3}[.)、．:）][ \t\u3000]*)"
+    r"(?:\[[ xX]\][ \t]+)?(?P<item>\S[^\n]*)$",
     re.MULTILINE,
 )
-_HEAD = re.compile(r"(?P<head>[^\n]{1,120}?)(?:\*\*)?(?:\s*[:：](?=\s|\*)|\s+[-–—]\s|\s*[—–]\s|\s+\()")
-_SEPARATOR = re.compile(r"\s*(?:[;；、，،]|,(?!\d{3}(?!\d))|,(?=\s))\s*")
+_HEAD = re.compile(r"(?P<head>[^\n]{1,120}?)(?:\*\*)?(?:\s{0,2}[:：](?=\s|\*)|\s{1,2}[-–—]\s|\s{0,2}[—–]\s|\s{1,2}\()")
+_SEMICOLON = re.compile(r"[;；]")
+_SEPARATOR = re.compile(r"[、，،]|,(?!\d{3}(?!\d))|,(?=\s)")
 _LAST_AND = re.compile(r"^(?:and|und|et|y|e|i|o|och|og|en|ve|dan|и|та|і|와|और|و)\s+|^(?:以及|和|及|与|و)", re.IGNORECASE)
-_ONE_AND = re.compile(r"\s+(?:and|und|et|y|och|og|en|ve|dan|и|और)\s+|\s*(?:和|以及)\s*", re.IGNORECASE)
+_ONE_AND = re.compile(r"\s(?:and|und|et|y|och|og|en|ve|dan|и|और)\s|和|以及", re.IGNORECASE)
 _LEAD = re.compile(
     r"^(?:[^,:;\n]{1,80}[:：]|[^,:;\n]{1,80}?\b(?:are|include|were|sind|waren|sont|son|sono|são|zijn|är)\b)\s+|^[^,，、:\n]{1,40}[:：]",
     re.IGNORECASE,
 )
 _SHORT_LINE = 60
 _MOST = 2000
+_TAIL = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +42,11 @@ class Listed:
 
 
 def find_items(text: str) -> Listed | None:
-    """The list of a reply, None where it has none."""
-    return next(_lists(text), None)
+    """The list of a reply, None where it has none. Of a very long reply the end is searched."""
+    tail = text[-_TAIL:]
+    listed = next(_lists(tail), None)
+    offset = len(text) - len(tail)
+    return dataclasses.replace(listed, span=(listed.span[0] + offset, listed.span[1] + offset)) if listed and offset else listed
 
 
 def _lists(text: str) -> Iterator[Listed]:
@@ -72,7 +79,8 @@ def _inline(segment: str) -> tuple[str, ...]:
     if not parsed.error and isinstance(parsed.value, list):
         return _written(parsed.value)
     segment = segment.strip("[]{}()（）【】")
-    pieces = [piece for piece in _SEPARATOR.split(segment) if piece.strip()]
+    separator = _SEMICOLON if _SEMICOLON.search(segment) else _SEPARATOR
+    pieces = [piece.strip() for piece in separator.split(segment) if piece.strip()]
     if pieces and _LAST_AND.match(pieces[-1]):
         pieces[-1] = _LAST_AND.sub("", pieces[-1])
     elif pieces:

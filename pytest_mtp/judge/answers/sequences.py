@@ -16,6 +16,7 @@ from pytest_mtp.judge.registry import grader_for
 from pytest_mtp.judge.words.normal import canonical, excerpt
 
 _MATCHED_AT_MOST = 400
+_ITEM_AT_MOST = 5000
 
 
 def grade_list(view: View, expect: Expect, context: GradeContext) -> Judgement:
@@ -38,7 +39,9 @@ def read_spec(spec: Json, kind: str) -> tuple[Expect, ...]:
 def _item(item: Json, kind: str) -> Expect:
     if isinstance(item, Mapping) and item:
         return as_expect(item)
-    if isinstance(item, int | float) and not isinstance(item, bool):
+    if isinstance(item, bool):
+        return Expect(kind="text", spec="true" if item else "false")
+    if isinstance(item, int | float):
         return Expect(kind="number", spec=item)
     if isinstance(item, str) and item.strip():
         return Expect(kind="text", spec=item)
@@ -64,6 +67,8 @@ def _grade(view: View, expect: Expect, context: GradeContext, *, ordered: bool) 
 
 
 def _fits(view: View, gold: Expect, item: str, context: GradeContext) -> bool:
+    if len(item) > _ITEM_AT_MOST:
+        return False
     return any(grader_for(gold.kind)(view.of(words), gold, context).outcome == "PASS" for words in readings(item) if words)
 
 

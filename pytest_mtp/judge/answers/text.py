@@ -17,6 +17,7 @@ from pytest_mtp.judge.words.normal import bare, canonical, excerpt
 _KEYS = ("value", "one_of", "case", "fuzzy")
 _STOP = re.compile(r"(?<=[^\s.])[.!?。！？](?=\s|$)")
 _FUZZY_AT_MOST = 20_000
+_MARKUP_AT_MOST = 2000  # white space, emphasis and quotation marks around an answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +46,8 @@ def read_spec(spec: Json, where: str = "text") -> AcceptedText:
     if fuzzy is not None and (isinstance(fuzzy, bool) or not isinstance(fuzzy, int | float) or not 0 < fuzzy <= 1):
         raise UsageError(f"{where}: fuzzy must be above 0 and at most 1, not {fuzzy!r}")
     case = options.get("case")
-    if case not in {None, "strict", "ignore", True, False}:
-        raise UsageError(f"{where}: case must be 'strict' or 'ignore', not {case!r}")
+    if case not in {None, "strict", "fold", True, False}:
+        raise UsageError(f"{where}: case must be 'strict' or 'fold', not {case!r}")
     return AcceptedText(values=tuple(map(str, values)), case=case in {"strict", True}, fuzzy=float(fuzzy) if fuzzy is not None else None)
 
 
@@ -54,8 +55,12 @@ def grade(view: View, expect: Expect, context: GradeContext) -> Judgement:
     """The grader of `text`."""
     accepted = read_spec(expect.spec)
     golds = [canonical(value, case=accepted.case) for value in accepted.values]
+    longest = 4 * max(map(len, golds)) + _MARKUP_AT_MOST
     nearest_miss: Extraction | None = None
     for extraction in _candidates(view.text):
+        if len(extraction.text) > longest:
+            nearest_miss = nearest_miss or extraction
+            continue
         given = canonical(extraction.text, case=accepted.case)
         if any(_equal(gold, given, accepted.fuzzy) for gold in golds):
             return conclude(answer=golds[0], extraction=extraction)
@@ -64,8 +69,8 @@ def grade(view: View, expect: Expect, context: GradeContext) -> Judgement:
     if nearest_miss is None or (nearest_miss.rule == "whole" and any(_within(gold, view.text, case=accepted.case) for gold in golds)):
         title = f"expected {wanted} alone; it stands inside a longer reply without a marker: {excerpt(view.text)!r}"
         return conclude([context.finding("ANS.unextractable", title, evidence={"expected": list(accepted.values)})])
-    got = canonical(nearest_miss.text, case=accepted.case)
-    title = f"expected {wanted}, got {excerpt(bare(nearest_miss.text))!r} (rule {nearest_miss.rule})"
+    got = canonical(nearest_miss.text[:_FUZZY_AT_MOST], case=accepted.case)
+    title = f"expected {wanted}, got {excerpt(bare(nearest_miss.text[:_FUZZY_AT_MOST]))!r} (rule {nearest_miss.rule})"
     evidence: dict[str, Json] = {"expected": list(accepted.values), "got": excerpt(nearest_miss.text, 200)}
     finding = context.finding("ANS.wrong", title, detail=aligned(golds[0], got), evidence=evidence)
     return conclude([finding], answer=got, extraction=nearest_miss)

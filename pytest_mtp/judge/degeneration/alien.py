@@ -15,9 +15,11 @@ from pytest_mtp.judge.words.fences import code_spans, inside
 
 _ALWAYS = frozenset({"Latin", "Greek"})
 _EAST = frozenset({"Han", "Kana", "Hangul", "Thai", "Lao", "Khmer", "Myanmar"})  # written without spaces: Latin words touch them
+_SPACED = frozenset({"Latin", "Cyrillic", "Arabic", "Hebrew", "Devanagari"})
 _SET_OFF = frozenset("()[]{}（）【】「」『』《》\"'“”‘’«»`*_|:：=—–-/\\→>,，、;\t\n·•~")
 _SAMPLE = 40_000
 _MIXED, _BARE, _SWITCHED = 2, 3, 0.5
+_RUNS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +48,7 @@ def find_alien(text: str, known: str, *, asked: bool) -> Alien | None:
     share = sum(foreign.values()) / total
     main = max(counts, key=lambda script: counts[script])
     code = code_spans(text)
-    runs = [(script, run) for script in foreign for run in runs_of(script, text) if not inside(code, run.start())]
+    runs = [(script, run) for script in foreign for run in runs_of(script, text)[:_RUNS] if not inside(code, run.start())]
     if not runs:
         return None
     mixed = [(script, run) for script, run in runs if _glued(text, run, main)]
@@ -71,11 +73,7 @@ def _glued(text: str, run: re.Match[str], main: str) -> bool:
     if main in _EAST:
         return False
     before, after = text[run.start() - 1 : run.start()] if run.start() else "", text[run.end() : run.end() + 1]
-    return any(char.isalpha() and _script(char) in {"Latin", "Cyrillic", "Arabic", "Hebrew", "Devanagari"} for char in (before, after))
-
-
-def _script(char: str) -> str:
-    return next(iter(letters_by_script(char)), "")
+    return any(letters_by_script(char).keys() & _SPACED for char in (before, after))
 
 
 def _set_off(text: str, run: re.Match[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from pytest_mtp.judge.words.fences import code_spans, inside
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]|[\ud800-\udfff]")
 _HIGH = "€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ\x80-\xbf"
 _TWICE = re.compile(f"[\xc2-\xdf][{_HIGH}]|[\xe0-\xef][{_HIGH}]{{2}}|\xf0[{_HIGH}]{{3}}")
+_ENOUGH = 500  # more of them prove nothing more
+_BARRED = re.compile("<[｜|][^<>]{1,40}[｜|]>")
 _PIECES = re.compile(r"(?<=[a-z.,!?:;'\")])[ĠĊ](?=[A-Za-z\d\"'(])|(?<=[^\W_])▁(?=[^\W_])")
 
 
@@ -34,7 +37,13 @@ def find_replacement(text: str, prompt: str, *, truncated: bool) -> Broken | Non
 
 def find_control(text: str, prompt: str, *, truncated: bool) -> Broken | None:
     """Control characters besides tab and line ends, noncharacters, lone surrogates."""
-    found = [match for match in _CONTROL.finditer(text) if match[0] not in prompt]
+    if _CONTROL.search(text) is None:
+        return None
+    twice = [
+        match.span() for match in itertools.islice(_TWICE.finditer(text), _ENOUGH)
+    ]  # C1 characters inside mojibake are told as mojibake
+    controls = itertools.islice(_CONTROL.finditer(text), _ENOUGH)
+    found = [match for match in controls if match[0] not in prompt and not inside(twice, match.start())]
     if not found:
         return None
     first = found[0]
@@ -48,7 +57,7 @@ def find_mojibake(text: str, prompt: str) -> Broken | None:
     """UTF-8 read as Latin-1 or Windows-1252 where that can be undone (Ã© is é), and token pieces that were never joined (Ġ, ▁)."""
     code: list[tuple[int, int]] | None = None
     hits = []
-    for match in _TWICE.finditer(text):
+    for match in itertools.islice(_TWICE.finditer(text), _ENOUGH):
         undone = _undone(match[0])
         if undone is None or match[0] in prompt:
             continue
@@ -58,7 +67,12 @@ def find_mojibake(text: str, prompt: str) -> Broken | None:
     if len(hits) >= 2:
         match, undone = hits[0]
         return Broken(count=len(hits), start=match.start(), shown=f"{match[0]!r} for {undone!r}")
-    pieces = [match for match in _PIECES.finditer(text) if match[0] not in prompt]
+    special = [match.span() for match in _BARRED.finditer(text)]
+    pieces = [
+        match
+        for match in itertools.islice(_PIECES.finditer(text), _ENOUGH)
+        if match[0] not in prompt and not inside(special, match.start())
+    ]
     if len(pieces) >= 2:
         return Broken(count=len(pieces), start=pieces[0].start(), shown=f"the token piece mark {pieces[0][0]!r}")
     return None

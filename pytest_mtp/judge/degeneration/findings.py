@@ -19,34 +19,43 @@ from pytest_mtp.judge.structured.reading import parse
 from pytest_mtp.judge.words.fences import fences
 from pytest_mtp.judge.words.normal import excerpt
 
+_EDGE = 40_000
+
 
 def degeneration_findings(view: View, expects: Sequence[Expect], context: GradeContext) -> list[Finding]:
     """GEN.degenerate.*, at most one of each in each place. `expects` tells which scripts are welcome."""
     found = [*_everywhere(view.text, "text", view, context)]
     if view.reasoning:
         found += _everywhere(view.reasoning, "reasoning", view, context)
+    view = view.of(_edges(view.text))
     found += [*_special(view, context), *_alien(view, expects, context), *_fence(view, context)]
     return found
+
+
+def _edges(text: str) -> str:
+    """The beginning and the end of a text that is longer than anybody reads; U+FFFD is looked for in all of it."""
+    return text if len(text) <= 2 * _EDGE else text[:_EDGE] + text[-_EDGE:]
 
 
 def _everywhere(text: str, where: str, view: View, context: GradeContext) -> list[Finding]:
     prompt = view.prompt
     found = _repetition(text, where, view, context)
+    whole, text = text, _edges(text)
     truncated = view.truncated and where == "text"
     for code, broken in (
-        ("GEN.degenerate.replacement", find_replacement(text, prompt, truncated=truncated)),
+        ("GEN.degenerate.replacement", find_replacement(whole, prompt, truncated=truncated)),
         ("GEN.degenerate.control", find_control(text, prompt, truncated=truncated)),
         ("GEN.degenerate.mojibake", None if asked.encodings(prompt) else find_mojibake(text, prompt)),
     ):
         if broken:
-            found.append(_broken(code, broken, text, where, context))
+            found.append(_broken(code, broken, whole if code.endswith("replacement") else text, where, context))
     return found
 
 
 def _repetition(text: str, where: str, view: View, context: GradeContext) -> list[Finding]:
     wanted = asked.repetition(view.prompt)
     ended = not (view.truncated or (where == "reasoning" and view.unclosed))
-    run = None if wanted and ended else find_run(text, asked=wanted)
+    run = None if wanted and ended else find_run(_edges(text), asked=wanted)
     if run:
         evidence: dict[str, Json] = {
             "unit": run.char,

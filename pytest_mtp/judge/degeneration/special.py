@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -25,9 +26,10 @@ _TOKENS = (
     "<[｜|](?:begin▁of▁sentence|end▁of▁sentence|User|Assistant|▁pad▁|EOT)[｜|]>",
     r"\[/?INST\]|<</?SYS>>|\[gMASK\]|\[(?:/)?(?:SYSTEM_PROMPT|AVAILABLE_TOOLS)\]|</s>(?:\s*<s>)?|\A\s*<s>(?![^\n]{0,400}</s>)|<\|?turn\|?>",
 )
+_ENOUGH = 500  # more of them prove nothing more
 _SPECIAL = re.compile("|".join(_TOKENS))
 _MENTION_AFTER = re.compile(
-    r"[\"'”’`)\]]*\s{1,2}(?:and\b|or\b|tokens?\b|tags?\b|markers?\b|symbols?\b|is\b|are\b|to\b|for\b|means?\b|,)", re.IGNORECASE
+    r"[\"'”’`)\]]{0,3}\s{1,2}(?:and\b|or\b|tokens?\b|tags?\b|markers?\b|symbols?\b|is\b|are\b|to\b|for\b|means?\b|,)", re.IGNORECASE
 )
 _QUOTES = "\"'“‘«「`("
 
@@ -45,7 +47,7 @@ def find_special(text: str, prompt: str, *, asked: bool) -> Special | None:
     """Outside code, and not what the prompt wrote. In talk about tokens, and within a sentence that quotes one, it is a mention."""
     found: list[re.Match[str]] = []
     code: list[tuple[int, int]] | None = None
-    for match in _SPECIAL.finditer(text):
+    for match in itertools.islice(_SPECIAL.finditer(text), _ENOUGH):
         if match[0] in prompt:
             continue
         code = code_spans(text) if code is None else code

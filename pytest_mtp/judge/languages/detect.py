@@ -10,8 +10,8 @@ from pytest_mtp.judge.languages.scripts import letters_by_script
 from pytest_mtp.judge.words.fences import code_spans
 
 _SAMPLE = 20_000
-_NOISE = re.compile(r"https?://\S+|[\w.+-]+@[\w-]+\.\w+|\\[a-zA-Z]+|\$[^$\n]{1,200}\$|<[^<>\n]{1,80}>")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_NOISE = re.compile(r"https?://\S++|(?<![\w.+-])[\w.+-]++@[\w.-]++|\\[a-zA-Z]++|\$[^$\n]{1,200}\$|<[^<>\n]{1,80}>")
+_WORD = re.compile(r"[^\s\d_.,;:!?…।॥؟،؛。！？、，「」『』“”‘«»\"()\[\]{}<>*/|\\=+~#–—-]+")  # vowel signs of Indic scripts are no \\w
 _LETTER_WEIGHT = 0.5
 _SURE = 4.0  # four frequent words of one language
 _MARGIN = 1.3

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from pytest_mtp.judge.numbers.scan import Token, scan
 from pytest_mtp.judge.numbers.spelled import spelled_number
 from pytest_mtp.judge.numbers.units import canonical_unit, unit_after
-from pytest_mtp.judge.words.markers import Mark, marks
+from pytest_mtp.judge.words.markers import MARKED_RULES, Mark, marks
 from pytest_mtp.judge.words.normal import excerpt
 
 _SENTENCE = 1500
-_LAST_DIGIT = re.compile(r"(?s:.*)[\d½-¾⅐-⅞]")
+_SENTENCES_BACK, _SPELLED_AT_MOST = 6, 80
+_DIGIT = re.compile(r"[\d½-¾⅐-⅞]")
+_CHUNK = 4096
 _STOP = re.compile(r"(?:[.!?。！？؟।](?=\s|$|[\"'”’)*])|[。！？])")
 _EQUALS = re.compile(r"[=＝≈]|\\approx|\\equiv")
-_OR = re.compile(r"[\s*_$]*(?:or|and|to|oder|und|bis|ou|et|o|y|u|e|или|и|до|或|和|または|और|या|أو|و|/)[\s*_$]*", re.IGNORECASE)
+_OR = re.compile(r"[\s*_$]{0,8}+(?:or|and|to|oder|und|bis|ou|et|o|y|u|e|или|и|до|或|和|または|और|या|أو|و|/)[\s*_$]{0,8}+", re.IGNORECASE)
 _BOLD = re.compile(r"(\*\*|__)(?=\S)([^*_\n]{1,80}?)\1")
 _SETTLED_AFTER = 20
-MARKED_RULES = frozenset({"boxed", "answer-marker", "hash-marker", "heading"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,29 +100,48 @@ def _problem(segment: str, tokens: list[Token], chosen: Token) -> Lost | None:
 
 
 def _in_last_sentence(text: str, *, decimal_comma: bool) -> Found | Lost:
-    last = _LAST_DIGIT.match(text)
-    if last is None:
-        spelled = spelled_number(text) if len(text) <= 80 else None
-        return (
-            _found(text, spelled, text, 0, "whole", closed=False)
-            if spelled
-            else Lost(code="ANS.unextractable", why="the reply has no number")
-        )
-    end = last.end()
-    start = _sentence_start(text, end)
-    stop = _STOP.search(text, end)
-    newline = text.find("\n", end)
-    limit = min(place for place in (stop.start() if stop else len(text), newline if newline >= 0 else len(text), end + _SENTENCE))
-    segment = text[start:limit]
-    tokens = scan(segment, decimal_comma=decimal_comma)
-    if not tokens:
-        return Lost(code="ANS.unextractable", why=f"nothing in its last numbers is a plain number: {excerpt(segment)!r}")
+    """The last sentence that has numbers; one in which only dates and the like look like numbers is passed over."""
+    end = len(text)
+    lost = Lost(code="ANS.unextractable", why="the reply has no number")
+    for _ in range(_SENTENCES_BACK):
+        last = _last_digit(text, end)
+        if last < 0:
+            break
+        start, limit = _sentence(text, last)
+        segment = text[start:limit]
+        tokens = scan(segment, decimal_comma=decimal_comma)
+        if tokens:
+            return _from_sentence(text, segment, start, tokens)
+        lost = Lost(code="ANS.unextractable", why=f"nothing in its last numbers is a plain number: {excerpt(segment)!r}")
+        end = start
+    spelled = spelled_number(text) if len(text) <= _SPELLED_AT_MOST else None
+    return _found(text, spelled, text, 0, "whole", closed=False) if spelled else lost
+
+
+def _last_digit(text: str, end: int) -> int:
+    """The place after the last digit before `end`, -1 for none; from behind, piece by piece."""
+    for stop in range(end, 0, -_CHUNK):
+        hits = [match.end() for match in _DIGIT.finditer(text, max(0, stop - _CHUNK), stop)]
+        if hits:
+            return hits[-1]
+    return -1
+
+
+def _from_sentence(text: str, segment: str, start: int, tokens: list[Token]) -> Found | Lost:
     chosen, rule = _chosen(segment, tokens)
     if chosen is None:
         return Lost(code="ANS.ambiguous", why=f"its last sentence has several numbers and marks none: {excerpt(segment)!r}")
     if chosen.value is None:
         return Lost(code="ANS.unextractable", why=f"what stands there is not one number: {excerpt(segment)!r}")
     return _found(text, chosen, segment, start, rule, closed=False)
+
+
+def _sentence(text: str, end: int) -> tuple[int, int]:
+    """(start, limit) of the sentence whose last digit ends at `end`."""
+    stop = _STOP.search(text, end)
+    newline = text.find("\n", end)
+    limit = min(stop.start() if stop else len(text), newline if newline >= 0 else len(text), end + _SENTENCE)
+    return _sentence_start(text, end), limit
 
 
 def _chosen(segment: str, tokens: list[Token]) -> tuple[Token | None, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,13 +39,14 @@ _NUMBER = (
     rf"(?:{_FRAC}|(?P<ten>10[ ]?{_POWER})"
     r"|(?P<run>\d+(?:(?:[,.'_\u202f]|\{,\}|\\,)\d+)*|(?<![\w.])\.\d+)"
     r"(?:(?P<vulgar>[ ]?[½-¾⅐-⅞])|[ ](?P<mixnum>\d{1,9})/(?P<mixden>\d{1,9})(?![\d/])|[ ]?/[ ]?(?P<over>\d{1,40})(?![\d/]|[.,]\d)"
-    rf"|[ ]?\\[dt]?frac\{{(?P<fnum>\d{{1,9}})\}}\{{(?P<fden>\d{{1,9}})\}}|[eE](?P<exp>[-+]?\d{{1,5}})(?!\w)"
+    rf"|[ ]?\\[dt]?frac\{{(?P<fnum>\d{{1,9}})\}}\{{(?P<fden>\d{{1,9}})\}}|[eE](?P<exp>[-+]?\d{{1,9}})(?!\w)"
     rf"|[ ]?(?:×|\\times|\\cdot|·|\*|[xX])[ ]?10[ ]?{_POWER.replace('power', 'power2').replace('super', 'super2')})?"
     r"|(?P<alone>[½-¾⅐-⅞]))"
     rf"(?:{_PERCENT}|{SCALE})?"
 )
+_LETTERS = "A-Za-zÀ-ÖØ-öø-ɏΑ-Ωα-ωА-Яа-я"
 _TOKEN = re.compile(
-    rf"(?P<skip>{'|'.join(_SKIPPED)})|{_NUMBER}|(?P<name>[A-Za-zÀ-ÖØ-öø-ɏΑ-Ωα-ωА-Яа-я]+[-_]?\d[\w-]*(?:\.\d+)*)", re.MULTILINE
+    rf"(?P<skip>{'|'.join(_SKIPPED)})|{_NUMBER}|(?P<name>(?<![{_LETTERS}])[{_LETTERS}]++[-_]?\d[\w-]*(?:\.\d+)*)", re.MULTILINE
 )
 _WIDE = re.compile(r"(?<![\d.,])([1-9]\d{0,2})((?: \d{3})+)(?![\d]|[,.]\d{3})")
 _TIED = re.compile(r"[ ]?(?:\^|\\sqrt|√|π|\\pi\b|[²³¹⁰⁴-⁹ⁿ])|[ ]?(?:[-–+*/×÷·:]|\\times|\\div|\\cdot|[xX](?=[ ]?\d))[ ]?[-(]?\\?[$€£]?\d")
@@ -67,15 +69,16 @@ class Token:
 
 
 def scan(segment: str, *, decimal_comma: bool = False, marked: bool = False) -> list[Token]:
-    """Numbers in order. `marked` segments hold an answer alone: there `1 234 567` is one number, and `- 5` is not a bullet."""
+    """Numbers in order. `marked` segments hold an answer alone: there `1 234 567` is one number, and `- 5` and `5.` open no list."""
     text = plain(segment)
     if marked:
-        text = _WIDE.sub(lambda match: match[0].replace(" ", "\u202f"), text)
+        text = ":" + _WIDE.sub(lambda match: match[0].replace(" ", "\u202f"), text)
     comma = decimal_comma or has_decimal_comma(text)
-    return [token for match in _TOKEN.finditer(text) for token in _tokens(text, match, comma=comma, marked=marked)]
+    tokens = [token for match in _TOKEN.finditer(text) for token in _tokens(text, match, comma=comma)]
+    return [dataclasses.replace(token, start=token.start - 1, end=token.end - 1) for token in tokens] if marked else tokens
 
 
-def _tokens(text: str, match: re.Match[str], *, comma: bool, marked: bool) -> list[Token]:
+def _tokens(text: str, match: re.Match[str], *, comma: bool) -> list[Token]:
     if match["skip"] is not None or match["name"] is not None:
         return []
     start, end = match.span()
@@ -87,16 +90,21 @@ def _tokens(text: str, match: re.Match[str], *, comma: bool, marked: bool) -> li
         return _listed(text, match)
     if value is not None and match["scale"]:
         value *= scale_of(match["scale"])
-    tied = _TIED.match(text, end) or _TIED_BEFORE.search(before) or re.match(r"\d", text[end : end + 1])
+    tied = _TIED.match(text, end) or _tied_before(before) or re.match(r"\d", text[end : end + 1])
     if value is None or tied:
         return [Token(value=None, percent=False, start=start, end=end)]
     percent = match["percent"] is not None or before.endswith("百分之")
-    value = -value if _negative(before, match, marked=marked) else value
+    value = -value if _negative(before, match) else value
     money = (match["money"] or "").strip().removeprefix("\\")
     return [Token(value=value, percent=percent, start=start, end=end, money=money)]
 
 
-def _negative(before: str, match: re.Match[str], *, marked: bool) -> bool:
+def _tied_before(before: str) -> bool:
+    """A root, a power, a comparison; but `> 32` at the beginning of a line is a quotation of Markdown."""
+    return _TIED_BEFORE.search(before) is not None and before.rpartition("\n")[2].strip() != ">"
+
+
+def _negative(before: str, match: re.Match[str]) -> bool:
     """A minus sign after a digit, a letter or a closing bracket is subtraction or a hyphen; `- 5` opening a line is a bullet."""
     if match["inner"]:
         return True
@@ -110,7 +118,7 @@ def _negative(before: str, match: re.Match[str], *, marked: bool) -> bool:
     line = before.rpartition("\n")[2]
     last = line.rstrip()[-1:]
     if not last:
-        return marked or not spaced
+        return not spaced
     if last.isalpha():
         return not spaced and line[-1:] != last
     if last.isdigit() or last in {")", "]", "}", "%"}:

@@ -118,12 +118,11 @@ def _number(value: int | Decimal) -> str:
         return str(value) if abs(value) < 10**_INT_DIGITS else f"{Decimal(value):f}"
     if value == 0:
         return "0"
-    sign, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)  # NaN and infinity do not get through the parser
-    text = "".join(map(str, digits)).lstrip("0")
-    stripped = text.rstrip("0")
-    exponent += len(text) - len(stripped)
-    minus = "-" if sign else ""
+    mantissa, _, power = f"{value:E}".partition("E")  # digits as text at once: a million of them cost nothing
+    minus = "-" if mantissa.startswith("-") else ""
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    stripped = (whole + fraction).rstrip("0")
+    exponent = int(power) + 1 - len(stripped)
     if 0 <= exponent <= 40:
         return minus + stripped + "0" * exponent
     if -40 <= exponent < 0:

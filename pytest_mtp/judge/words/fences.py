@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 _FENCE = re.compile(r"^[ \t>]{0,8}(?P<mark>`{3,}|~{3,})(?P<rest>[^\n]*)$", re.MULTILINE)
 _TICKS = re.compile(r"`+")
+_LINES = 2000  # fences after that many are of no reply that anybody reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +30,7 @@ def fences(text: str) -> list[Fence]:
         return []
     found: list[Fence] = []
     opening: re.Match[str] | None = None
-    for line in _FENCE.finditer(text):
+    for line in itertools.islice(_FENCE.finditer(text), _LINES):
         rest = line["rest"].strip()
         if opening is None:
             if "`" in rest:  # inline code that fills a line

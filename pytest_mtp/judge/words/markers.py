@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+MARKED_RULES = frozenset({"boxed", "answer-marker", "hash-marker", "heading"})
 _SEGMENT = 600
 _TRIES = 50
+_WINDOW = 100_000
 _LATIN_WORDS = (
     "answer", "antwort", "lösung", "ergebnis", "réponse", "reponse", "respuesta", "resposta", "risposta", "antwoord", "svaret", "svar",
     "vastaus", "odpowiedź", "odpověď", "odpoveď", "odgovor", "válasz", "răspunsul", "răspuns", "cevap", "yanıt", "jawabannya", "jawaban",
     "đáp án", "đáp số", "câu trả lời", "jibu", "ответ", "відповідь", "отговор", "одговор", "απάντηση",
 )  # fmt: skip
+_LATIN_SET = frozenset(_LATIN_WORDS)
 _OTHER_WORDS = (
     "最终答案", "最終答案", "最終的な答え", "答案", "答え", "解答", "回答", "答", "정답", "답변", "답은", "답",
     "الإجابة النهائية", "الإجابة", "الاجابة", "الجواب", "الناتج", "תשובה", "پاسخ نهایی", "پاسخ", "جواب",
@@ -24,22 +27,14 @@ _LINKS = (
 _OTHER_LINKS = "是|为|為|は|が|은|는|이|هو|هي|است|है|হল|คือ"
 
 
-def _either_case(word: str) -> str:
-    first = word[0]  # both cases by hand: with a flag the search would lose its table of first letters
-    return f"(?:[{first.upper()}{first}]{re.escape(word[1:])}|{re.escape(word.upper())})"
-
-
-_LATIN = "|".join(map(_either_case, _LATIN_WORDS))
-_OTHER = "|".join(_OTHER_WORDS)
-_STARS = r"(?:[ \t]*(?:\*\*|__|\*))?"
-_ASIDE = r"(?:[ \t]+(?:to|for|of|in)\b[^\n:.]{0,60}?|,[^\n:.,]{0,40},|(?:[ \t]+\w{1,12}){0,2}?)"
-_LINKED = rf"(?:[ \t]*[:：=→]|[ \t]*[-=]>|{_ASIDE}[ \t]+(?:{_LINKS})\b)"
-_MARKER = re.compile(
-    rf"(?:(?P<word>{_LATIN})(?:[ \t]*\([^()\n]{{0,40}}\))?{_STARS}{_LINKED}"
-    rf"|(?:{_OTHER}){_STARS}(?:[ \t]*[:：=→]|[ \t]*(?:{_OTHER_LINKS})))(?:[ \t]*[:：])?{_STARS}"
-)
+_STARS = r"(?:[ \t]{0,6}(?:\*\*|__|\*))?"
+_ASIDE = r"(?:[ \t]{1,6}(?:to|for|of|in)\b[^\n:.]{0,60}?|,[^\n:.,]{0,40},|(?:[ \t]{1,6}\w{1,12}){0,2}?)"
+_LINKED = rf"(?:[ \t]{{0,6}}[:：=→]|[ \t]{{0,6}}[-=]>|{_ASIDE}[ \t]{{1,6}}(?:{_LINKS})\b)"
+_AFTER_LATIN = re.compile(rf"(?:[ \t]{{0,6}}\([^()\n]{{0,40}}\))?{_STARS}{_LINKED}(?:[ \t]{{0,6}}[:：])?{_STARS}", re.IGNORECASE)
+_AFTER_OTHER = re.compile(rf"{_STARS}(?:[ \t]{{0,6}}[:：=→]|[ \t]{{0,6}}(?:{_OTHER_LINKS}))(?:[ \t]{{0,6}}[:：])?{_STARS}")
 _HASHES = re.compile(r"^#{4}[ \t]+(?=[-+−(]?[$€£¥]?[\d.\w])(?!\d{1,3}[.)][ \t])", re.MULTILINE)
-_HEADING = re.compile(rf"^(?:#{{1,6}}[ \t]+|\*\*)(?:\w{{1,20}}[ \t]+){{0,2}}(?:{_LATIN}|{_OTHER})[ \t]*(?:\*\*)?[ \t]*$", re.MULTILINE)
+_HEADING_BEFORE = re.compile(r"(?:^|\n)(?:#{1,6}[ \t]+|\*\*)(?:\w{1,20}[ \t]+){0,2}$")
+_HEADING_AFTER = re.compile(r"[ \t]*(?:\*\*)?[ \t]*(?=\n|$)")
 _ONLY_MARKUP = re.compile(r"[\s*_`$>:：]*(?:\\[\[(])?[\s*_`$]*")
 
 
@@ -55,31 +50,54 @@ class Mark:
 
 
 def marks(text: str) -> Iterator[Mark]:
-    r"""Marked segments: `\boxed{}` from the last to the first, then the other markers from the last to the first."""
+    r"""Marked segments: `\boxed{}` from the last to the first, then the other markers from the last to the first.
+
+    The last 100 000 characters are searched: what was said before them is not how a reply ends.
+    """
     yield from _boxed(text)
-    found = [("answer-marker", match) for match in _MARKER.finditer(text) if not _inside_word(text, match)]
-    if "#" in text or "**" in text:
-        found += [("hash-marker", match) for match in _HASHES.finditer(text)]
-        found += [("heading", match) for match in _HEADING.finditer(text)]
-        found.sort(key=lambda pair: pair[1].end())
-    for rule, match in found[: -_TRIES - 1 : -1]:
-        yield _line(text, rule, match)
+    floor = max(0, len(text) - _WINDOW)
+    found = [*_worded(text, floor)]
+    if text.find("####", floor) >= 0:
+        found += [("hash-marker", match.start(), match.end()) for match in _HASHES.finditer(text, floor)]
+    found.sort(key=lambda hit: hit[2])
+    for rule, at, end in found[: -_TRIES - 1 : -1]:
+        yield _line(text, rule, at, end)
 
 
-def _inside_word(text: str, match: re.Match[str]) -> bool:
-    """`Ansvar:` is no `svar:`."""
-    return match["word"] is not None and match.start() > 0 and text[match.start() - 1].isalnum()
+def _worded(text: str, floor: int) -> Iterator[tuple[str, int, int]]:
+    """(rule, start, end) of the markers that begin with a word for answer. Plain searches: an alternation of 60 words is slow."""
+    lower = text[floor:].replace("İ", "I").lower()  # the one letter whose lower case is longer
+    for word in (*_LATIN_WORDS, *_OTHER_WORDS):
+        at = lower.rfind(word)
+        for _ in range(_TRIES):
+            if at < 0:
+                break
+            hit = _marker(text, floor + at, floor + at + len(word), latin=word in _LATIN_SET)
+            if hit:
+                yield hit
+            at = lower.rfind(word, 0, at)
 
 
-def _line(text: str, rule: str, match: re.Match[str]) -> Mark:
+def _marker(text: str, start: int, end: int, *, latin: bool) -> tuple[str, int, int] | None:
+    if latin and start and text[start - 1].isalnum():  # `Ansvar:` is no `svar:`
+        return None
+    after = (_AFTER_LATIN if latin else _AFTER_OTHER).match(text, end)
+    if after:
+        return "answer-marker", start, after.end()
+    heading = _HEADING_AFTER.match(text, end)
+    if heading and _HEADING_BEFORE.search(text[max(0, start - 60) : start]):
+        return "heading", start, heading.end()
+    return None
+
+
+def _line(text: str, rule: str, at: int, start: int) -> Mark:
     """The rest of the marker's line; the next line that has words when the rest has none."""
-    start = match.end()
     end = _line_end(text, start)
     for _ in range(4):
         if end >= len(text) or not _ONLY_MARKUP.fullmatch(text, start, end):
             break
         start, end = end + 1, _line_end(text, end + 1)
-    return Mark(rule=rule, at=match.start(), start=start, end=min(end, start + _SEGMENT), closed=end < len(text))
+    return Mark(rule=rule, at=at, start=start, end=min(end, start + _SEGMENT), closed=end < len(text))
 
 
 def _line_end(text: str, at: int) -> int:

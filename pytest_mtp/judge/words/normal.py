@@ -5,16 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_INVISIBLE = dict.fromkeys(
-    map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-)
+_INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _SUPER_RUN = re.compile(f"[{_SUPERSCRIPTS}]+")
 _SUPER_DIGITS = str.maketrans(_SUPERSCRIPTS, "0123456789")
-_QUOTES = str.maketrans(
-    {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "«": '"', "»": '"', "「": '"', "」": '"'}
-)
-_DASHES = str.maketrans(dict.fromkeys("‐‑−", "-"))
+_PLAIN = {**dict.fromkeys(_INVISIBLE, ""), **dict.fromkeys("‘’‚‛", "'"), **dict.fromkeys("“”„‟«»「」", '"'), **dict.fromkeys("‐‑−", "-")}
 _WRAPS = ("**", "__", "*", "_", "`", "~~", '"', "'", "$")
 _TRAIL = ".。．! \n\t"
 
@@ -27,7 +22,10 @@ def fold(text: str, *, case: bool = False) -> str:
     """
     if not text.isascii():
         text = _SUPER_RUN.sub(lambda run: "^" + run[0].translate(_SUPER_DIGITS), text)
-        text = unicodedata.normalize("NFKC", text.translate(_INVISIBLE)).translate(_QUOTES).translate(_DASHES)
+        if not unicodedata.is_normalized("NFKC", text):
+            text = unicodedata.normalize("NFKC", text)
+        for char in filter(text.__contains__, _PLAIN):
+            text = text.replace(char, _PLAIN[char])
     text = " ".join(text.split())
     return text if case else text.casefold()
 

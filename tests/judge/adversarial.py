@@ -1,0 +1,92 @@
+"""Texts whose shape is bad for somebody's regular expression, at any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+
+def _fibonacci(size: int) -> str:
+    """The word with the most repeated parts for its length."""
+    one, other = "b", "a"
+    while len(other) < size:
+        one, other = other, other + one
+    return other[:size]
+
+
+SHAPES: Mapping[str, Callable[[int], str]] = {
+    "digits": lambda n: "7" * n,
+    "ones": lambda n: "1 " * (n // 2),
+    "commas": lambda n: "1," * (n // 2),
+    "points": lambda n: "1." * (n // 2),
+    "minus": lambda n: "-" * n,
+    "answers": lambda n: "answer " * (n // 7),
+    "answers-to": lambda n: "the answer to " * (n // 14),
+    "answers-is": lambda n: "answer is " * (n // 10),
+    "answers-number": lambda n: "Answer: 5 or 6\n" * (n // 15),
+    "boxed-open": lambda n: "\\boxed{" * (n // 7),
+    "braces": lambda n: "{" * n,
+    "brackets": lambda n: "[" * n,
+    "json-nested": lambda n: '{"a":' * (n // 5),
+    "quotes": lambda n: '"' * n,
+    "escapes": lambda n: '"' + "\\" * n,
+    "backticks": lambda n: "`" * n,
+    "backtick-runs": lambda n: "` `` ``` " * (n // 9),
+    "fences": lambda n: "```\n" * (n // 4),
+    "stars": lambda n: "*" * n,
+    "bold": lambda n: "**a" * (n // 3),
+    "underscores": lambda n: "_" * n,
+    "spaces": lambda n: " " * n,
+    "newlines": lambda n: "\n" * n,
+    "tabs-newlines": lambda n: "\t\n" * (n // 2),
+    "letters": lambda n: "a" * n,
+    "words": lambda n: "lorem ipsum " * (n // 12),
+    "almost-words": lambda n: "".join(f"word{i} " for i in range(n // 9)),
+    "doubles": lambda n: "aabbccdd" * (n // 8),
+    "runs-of-31": lambda n: ("a" * 31 + "b" * 31) * (n // 62),
+    "think-open": lambda n: "<think>" * (n // 7),
+    "think-close": lambda n: "</think>" * (n // 8),
+    "think-pairs": lambda n: "<think>a</think>" * (n // 16),
+    "channels": lambda n: "<|channel|>" * (n // 11),
+    "channel-pairs": lambda n: "<|channel|>final<|message|>" * (n // 27),
+    "analysis": lambda n: "analysis" + "assistantfina" * (n // 13),
+    "angle": lambda n: "<" * n,
+    "special": lambda n: "<|im_end|>" * (n // 10),
+    "tool-call": lambda n: "<tool_call>" * (n // 11),
+    "bullets": lambda n: "- a\n" * (n // 4),
+    "numbered": lambda n: "1. a\n" * (n // 5),
+    "semicolons": lambda n: "a;" * (n // 2),
+    "sentences": lambda n: "It is so. " * (n // 10),
+    "stops": lambda n: "." * n,
+    "dates": lambda n: "May 5, 2024 " * (n // 12),
+    "almost-dates": lambda n: "May 5, " * (n // 7),
+    "times": lambda n: "12:30 " * (n // 6),
+    "colons": lambda n: "1:" * (n // 2),
+    "slashes": lambda n: "1/" * (n // 2),
+    "options": lambda n: "A) x B) y " * (n // 10),
+    "option-words": lambda n: "option " * (n // 7),
+    "sorry": lambda n: "I'm sorry, but I " * (n // 17),
+    "han": lambda n: "答案" * (n // 2),
+    "han-prose": lambda n: "我们会继续努力。" * (n // 8),
+    "kana": lambda n: "がどこです" * (n // 5),
+    "arabic": lambda n: "الجواب " * (n // 7),
+    "hindi": lambda n: "उत्तर है " * (n // 9),
+    "mixed-scripts": lambda n: "aбcдeж" * (n // 6),
+    "emoji": lambda n: "🎉" * n,
+    "zero-width": lambda n: "a\u200b" * (n // 2),
+    "combining": lambda n: "e\u0301" * (n // 2),
+    "mojibake": lambda n: "Ã©" * (n // 2),
+    "half-mojibake": lambda n: "Ã" * n,
+    "replacement": lambda n: "\ufffd" * n,
+    "nul": lambda n: "\x00" * n,
+    "surrogates": lambda n: "\ud800" * n,
+    "pieces": lambda n: "aĠ" * (n // 2),
+    "fractions": lambda n: "\\frac{1}{" * (n // 9),
+    "powers": lambda n: "10^" * (n // 3),
+    "urls": lambda n: "http://a.b/" * (n // 11),
+    "dollars": lambda n: "$" * n,
+    "equals": lambda n: "=" * n,
+    "equals-numbers": lambda n: "1 = " * (n // 4),
+    "table": lambda n: "| a | b |\n" * (n // 10),
+    "fibonacci": _fibonacci,
+    "long-line-answer": lambda n: "x" * n + "\nAnswer: 32",
+}
