@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_mtp.core.case import Expect
+from pytest_mtp.core.case import CALL_KINDS, Expect
 from pytest_mtp.core.exchange import Exchange, Fault
 from pytest_mtp.core.verdict import Finding
-from pytest_mtp.judge.combine import conjunction
+from pytest_mtp.judge.combine import conjunction, parts_of
 from pytest_mtp.judge.degeneration.findings import degeneration_findings
 from pytest_mtp.judge.finish import finish_findings, note_findings
+from pytest_mtp.judge.grading import COMBINED_KINDS
 from pytest_mtp.judge.judgement import GradeContext, Judgement, View, conclude
 from pytest_mtp.judge.reasoning import Split, split_reasoning
 from pytest_mtp.judge.structured.forced import forced_findings
-from pytest_mtp.judge.tools.leaks import leak_findings
-from pytest_mtp.judge.tools.wire import wire_findings
+from pytest_mtp.judge.tools.graders import tool_findings
 from pytest_mtp.judge.usage import usage_findings
 from pytest_mtp.judge.words.normal import excerpt
 
@@ -34,7 +34,7 @@ def judge(exchange: Exchange, expects: Sequence[Expect], *, context: GradeContex
         *_reasoning(split, view, context),
         *degeneration_findings(view, expects, context),
         *forced_findings(view, context),
-        *_tools(view, context),
+        *_tools(view, expects, context),
     ]
     return conjunction(view, expects, context, serving=serving)
 
@@ -50,10 +50,13 @@ def view_of(exchange: Exchange) -> tuple[View, Split]:
     return view, split
 
 
-def _tools(view: View, context: GradeContext) -> list[Finding]:
-    """What the wire and the text say about calls, whatever the case expects."""
-    reply, ask, severity = view.reply, view.ask, context.case_severity
-    return [*wire_findings(reply, ask, severity), *leak_findings(view.text, view.reasoning, ask, reply, severity)]
+def _tools(view: View, expects: Sequence[Expect], context: GradeContext) -> list[Finding]:
+    """What the wire and the text say about calls where no expectation about calls says it itself."""
+    return [] if any(_of_calls(expect) for expect in expects) else [*tool_findings(view, context)]
+
+
+def _of_calls(expect: Expect) -> bool:
+    return expect.kind in CALL_KINDS or (expect.kind in COMBINED_KINDS and any(map(_of_calls, parts_of(expect))))
 
 
 def _reasoning(split: Split, view: View, context: GradeContext) -> list[Finding]:
