@@ -12,11 +12,10 @@ from pytest_mtp.core.case import Case, Suite
 from pytest_mtp.judge.judgement import Judgement
 
 DISPATCH = (
-    "call-paris", "call-zurich-streamed", "call-lisbon-required", "call-berlin-named", "call-paris-of-three-tools", "whole-number",
-    "quotes-in-an-argument", "enum-and-decimal", "date-and-time", "nested-order", "two-cities-at-once", "two-users-in-order",
-    "wetter-in-muenchen",
+    "call-paris", "call-zurich-of-three-tools", "call-lisbon-required", "call-berlin-named", "enum-and-decimal", "date-and-time",
+    "nested-order", "two-cities-at-once", "two-users-in-order", "wetter-in-muenchen",
 )  # fmt: skip
-WITNESS = {"regex": {"^19:30(:00)?$": "19:30"}, "contains": {'"The Trial" & 2 pens': 'Bring "The Trial" & 2 pens.'}}
+WITNESS = {"^19:30(:00)?$": "19:30"}
 
 
 def witness(matcher: Any) -> Any:
@@ -34,8 +33,8 @@ def witness(matcher: Any) -> Any:
             return witness(inner)
         case [("unordered", items)]:
             return [witness(item) for item in reversed(items)]
-        case [("regex" | "contains" as word, value)]:
-            return WITNESS[word][value]
+        case [("regex", pattern)]:
+            return WITNESS[pattern]
     return {key: witness(item) for key, item in matcher.items()}
 
 
