@@ -12,13 +12,13 @@ from pytest_mtp.core.verdict import Finding, merge
 from pytest_mtp.judge.grading import grade
 from pytest_mtp.judge.judgement import GradeContext, Judgement, View, conclude
 from pytest_mtp.judge.same_as import compare
-from pytest_mtp.judge.words.normal import canonical
+from pytest_mtp.judge.words.normal import words_of
 
 
 def conjunction(view: View, expects: Sequence[Expect], context: GradeContext, *, serving: Sequence[Finding] = ()) -> Judgement:
     """Every expectation must hold; `same_as` sees the graded answer of the others. `serving` comes first in the findings."""
     judged = [grade(view, expect, context) for expect in expects if expect.kind != "same_as"]
-    answer = _answer_of(judged) if judged else canonical(view.text) or None
+    answer = _answer_of(judged) if judged else words_of(view.text) or None
     judged += [compare(answer, expect, context) for expect in expects if expect.kind == "same_as"]
     if not judged and not view.text.strip() and not view.reply.tool_calls:
         judged = [conclude([context.finding("GEN.empty", f"no text and no call; finish reason {view.reply.finish_reason!r}")])]

@@ -6,7 +6,7 @@ from pytest_mtp.core.case import Expect
 from pytest_mtp.core.errors import UsageError, nearest
 from pytest_mtp.judge.judgement import GradeContext, Judgement, View, conclude
 from pytest_mtp.judge.words.difference import aligned
-from pytest_mtp.judge.words.normal import canonical, excerpt
+from pytest_mtp.judge.words.normal import excerpt, words_of
 
 ARMS = ("control", "reference")
 
@@ -30,4 +30,4 @@ def compare(answer: str | None, expect: Expect, context: GradeContext) -> Judgem
 
 def grade(view: View, expect: Expect, context: GradeContext) -> Judgement:
     """Where it stands alone the whole normalised text is the answer."""
-    return compare(canonical(view.text) or None, expect, context)
+    return compare(words_of(view.text) or None, expect, context)

@@ -31,6 +31,12 @@ _LEADING = re.compile(
     rf"^[ \t>*_#-]*(?:[(\[（]{_LABEL.replace('label', 'l1')}[)\]）]|{_LABEL.replace('label', 'l2')}[)\].:、：．）])[ \t*_]*(?=\S)",
     re.MULTILINE,
 )
+_PICK = r"(?:\b(?:choose|pick|select|chose|picked|go with|wähle|choisis|elijo|escolho|scelgo)|выбираю)"
+_BECAUSE = "(?:because|since|as|weil|da|parce|car|porque|perché|так|потому)"
+_PICKED = re.compile(
+    rf"{_PICK}\s{{1,4}}{_OPENING}{_NAMED}{_OPENING}{_LABEL}(?![\w'’])"
+    rf"|\A\s{{0,8}}[*_(]{{0,4}}{_LABEL.replace('label', 'l1')}[)*_]{{0,4}},\s{{1,4}}{_BECAUSE}"
+)
 _OPTION_WORD = re.compile(
     rf"(?:\b[Oo]ption|\b[Cc]hoice|\b[Oo]pción|\b[Oo]pção|[Вв]ариант|选项|選項|選択肢|[故应應]?[选選])\s{{0,4}}(?:是|为|:|：)?\s{{0,4}}[*_(（\[\"']{{0,4}}{_LABEL}(?![\w])"
 )
@@ -150,6 +156,7 @@ def _by_rules(text: str, labels: Mapping[str, str]) -> _Chosen | None:
         ("verdict", _VERDICT),
         ("option-word", _OPTION_WORD),
         ("leading", _LEADING),
+        ("picked", _PICKED),
     ):
         hits = [(label, match) for match in pattern.finditer(text) if (label := _label_of(match, labels)) is not None]
         if hits:

@@ -17,7 +17,7 @@ _ALWAYS = frozenset({"Latin", "Greek"})
 _EAST = frozenset({"Han", "Kana", "Hangul", "Thai", "Lao", "Khmer", "Myanmar"})  # written without spaces: Latin words touch them
 _SPACED = frozenset({"Latin", "Cyrillic", "Arabic", "Hebrew", "Devanagari"})
 _SET_OFF = frozenset("()[]{}（）【】「」『』《》\"'“”‘’«»`*_|:：=—–-/\\→>,，、;\t\n·•~")
-_SAMPLE = 40_000
+_SAMPLE = 20_000
 _MIXED, _BARE, _SWITCHED = 2, 3, 0.5
 _RUNS = 200
 

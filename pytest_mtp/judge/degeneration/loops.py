@@ -95,12 +95,20 @@ def _suffix_periods(text: str) -> list[tuple[int, int]]:
 
 
 def _extended(text: str, period: int) -> int:
-    """How far back the period of the end reaches, by comparing halves at memory speed."""
-    low, high = period, len(text)
+    """How far back the period of the end reaches: doubled while it holds, then halved, comparing at memory speed."""
+
+    def holds(size: int) -> bool:
+        tail = text[-size:]
+        return tail[period:] == tail[:-period]
+
+    low = high = min(len(text), 2 * period)
+    while high < len(text) and holds(high):
+        low, high = high, min(len(text), 2 * high)
+    if holds(high):
+        return high
     while low < high:
         middle = (low + high + 1) // 2
-        tail = text[-middle:]
-        if tail[period:] == tail[:-period]:
+        if holds(middle):
             low = middle
         else:
             high = middle - 1

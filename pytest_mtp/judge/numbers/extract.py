@@ -18,6 +18,7 @@ _DIGIT = re.compile(r"[\d½-¾⅐-⅞]")
 _CHUNK = 4096
 _STOP = re.compile(r"(?:[.!?。！？؟।](?=\s|$|[\"'”’)*])|[。！？])")
 _EQUALS = re.compile(r"[=＝≈]|\\approx|\\equiv")
+_ASIDE = re.compile(r"[(,;，；（]|\b(?:because|since|as|weil|da|car|porque|poiché|так как)\b|因为|所以")
 _OR = re.compile(r"[\s*_$]{0,8}+(?:or|and|to|oder|und|bis|ou|et|o|y|u|e|или|и|до|或|和|または|और|या|أو|و|/)[\s*_$]{0,8}+", re.IGNORECASE)
 _BOLD = re.compile(r"(\*\*|__)(?=\S)([^*_\n]{1,80}?)\1")
 _SETTLED_AFTER = 20
@@ -65,7 +66,10 @@ def _in_mark(text: str, mark: Mark, *, decimal_comma: bool) -> Found | Lost | No
     cut = _STOP.search(segment, tokens[0].end)
     sentence_end = cut.start() if cut else len(segment)
     inside = [token for token in tokens if token.start < sentence_end] or tokens
-    chosen = _after_equals(segment[:sentence_end], inside)[0]
+    clause = _ASIDE.search(segment, inside[0].end, sentence_end)  # `32 (since 3 * 12 = 36)`: what explains is not the answer
+    clause_end = clause.start() if clause and inside[0].value is not None else sentence_end
+    first_clause = [token for token in inside if token.start < clause_end]
+    chosen = _after_equals(segment[:clause_end], first_clause)[0]
     problem = _problem(segment, inside, chosen)
     return problem or _marked(text, chosen, segment, mark)
 

@@ -49,7 +49,10 @@ _TOKEN = re.compile(
     rf"(?P<skip>{'|'.join(_SKIPPED)})|{_NUMBER}|(?P<name>(?<![{_LETTERS}])[{_LETTERS}]++[-_]?\d[\w-]*(?:\.\d+)*)", re.MULTILINE
 )
 _WIDE = re.compile(r"(?<![\d.,])([1-9]\d{0,2})((?: \d{3})+)(?![\d]|[,.]\d{3})")
-_TIED = re.compile(r"[ ]?(?:\^|\\sqrt|√|π|\\pi\b|[²³¹⁰⁴-⁹ⁿ])|[ ]?(?:[-–+*/×÷·:]|\\times|\\div|\\cdot|[xX](?=[ ]?\d))[ ]?[-(]?\\?[$€£]?\d")
+_TIED = re.compile(
+    r"[ ]?(?:\^|\\sqrt|√|π|\\pi\b|[²³¹⁰⁴-⁹ⁿ])|[ ]and[ ](?:a|one|two|three)[ ](?:half|third|quarter|fifth)"
+    r"|[ ]?(?:[-–+*/×÷·:]|\\times|\\div|\\cdot|[xX](?=[ ]?\d))[ ]?[-(]?\\?[$€£]?\d"
+)
 _TIED_BEFORE = re.compile(r"(?:√|\\sqrt\{?|\^\{?|_\{?|[<>≤≥≠±])[ ]?$")
 _MINUS_WORD = re.compile(r"(?:\b(?:minus|negative|moins|menos|meno|минус)|负|負|マイナス)[ ]?$", re.IGNORECASE)
 _NEGATED = re.compile(r"\b(?:not|nicht|pas|не)[ ](?:\w{1,12}[ ])?$")

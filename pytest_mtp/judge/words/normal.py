@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 
@@ -11,6 +12,7 @@ _SUPER_RUN = re.compile(f"[{_SUPERSCRIPTS}]+")
 _SUPER_DIGITS = str.maketrans(_SUPERSCRIPTS, "0123456789")
 _PLAIN = {**dict.fromkeys(_INVISIBLE, ""), **dict.fromkeys("‘’‚‛", "'"), **dict.fromkeys("“”„‟«»「」", '"'), **dict.fromkeys("‐‑−", "-")}
 _WRAPS = ("**", "__", "*", "_", "`", "~~", '"', "'", "$")
+_LONG = 50_000
 _TRAIL = ".。．! \n\t"
 
 
@@ -47,6 +49,14 @@ def bare(text: str) -> str:
 def canonical(text: str, *, case: bool = False) -> str:
     """The normal form in which two short answers are compared."""
     return bare(fold(text, case=case))
+
+
+def words_of(text: str) -> str:
+    """A whole text as the graded answer; a very long one by its beginning and its digest."""
+    if len(text) <= _LONG:
+        return canonical(text)
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{canonical(text[:60])}… ({len(text)} characters, sha256 {digest[:16]})"
 
 
 def excerpt(text: str, limit: int = 60) -> str:
