@@ -32,13 +32,16 @@ class EqualMath:
         if len(given) > _LONGEST or "__" in given or not installed():
             return None
         with self._lock:
-            try:
-                answer = self._started().ask(op="equal", gold=gold, given=given)
-            except SandboxEndedError:
-                self._end()
-                return None
-        equal = answer.get("equal")
+            equal = self._asked(gold, given, tries=2)
         return equal if isinstance(equal, bool) else None
+
+    def _asked(self, gold: str, given: str, *, tries: int) -> object:
+        """Once more in a new process where the old one has ended, as it does with the thread that started it."""
+        try:
+            return self._started().ask(op="equal", gold=gold, given=given).get("equal")
+        except SandboxEndedError:
+            self._end()
+            return self._asked(gold, given, tries=tries - 1) if tries > 1 else None
 
     def close(self) -> None:
         """End the process; a later question starts another."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -49,6 +50,19 @@ def test_what_takes_too_long_is_undecided_and_the_next_question_is_answered() ->
         assert judge(r"\frac{1}{2}", "0.5") is True
     finally:
         judge.close()
+
+
+def test_a_question_from_another_thread_is_answered_after_the_first_thread_has_ended() -> None:
+    judge = EqualMath(question_s=20.0)
+    answers: list[bool | None] = []
+    try:
+        for _ in range(2):
+            thread = threading.Thread(target=lambda: answers.append(judge(r"\frac{1}{2}", "0.5")))
+            thread.start()
+            thread.join()
+    finally:
+        judge.close()
+    assert answers == [True, True]
 
 
 def test_python_is_not_handed_to_the_parser(equal: EqualMath) -> None:
