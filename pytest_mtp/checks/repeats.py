@@ -40,14 +40,28 @@ def conclude(case: Case, judgements: Sequence[Judgement], *, extra: Sequence[Fin
         findings=tuple(by_severity(findings)),
         rate=(counts["PASS"], len(judgements)),
         exchanges=len(judgements),
+        culprit=_culprit(judgements, findings),
     )
+
+
+def _culprit(judgements: Sequence[Judgement], findings: Sequence[Finding]) -> int | None:
+    """The first repeat that holds the gravest finding: the one to send again."""
+    worst = next(iter(by_severity(findings)), None)
+    if worst is None:
+        return None
+    holders = (index for index, each in enumerate(judgements) if any(_key(finding) == _key(worst) for finding in each.findings))
+    return next(holders, None)
+
+
+def _key(finding: Finding) -> tuple[str, str, str]:
+    return finding.code, finding.title, finding.where
 
 
 def _gathered(findings: Sequence[Finding], repeats: int) -> list[Finding]:
     """The same finding of several repeats once, with the number of times."""
     times: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
-        times.setdefault((finding.code, finding.title, finding.where), []).append(finding)
+        times.setdefault(_key(finding), []).append(finding)
     if repeats == 1:
         return [group[0] for group in times.values()]
     return [

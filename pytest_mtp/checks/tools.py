@@ -20,7 +20,11 @@ def run(case: Case, context: CheckContext) -> Verdict:
     """As a golden case, and at temperature 0 the streamed calls are held against the unstreamed ones."""
     exchanges, judgements = judged(case, context)
     noisy = bool(context.control().disagree_text)
-    verdict = conclude(case, judgements, extra=_parity(case, exchanges, noisy=noisy))
+    parity = _parity(case, exchanges, noisy=noisy)
+    verdict = conclude(case, judgements, extra=parity)
+    if parity and verdict.culprit is None:  # the two differ, and the stream is what breaks first
+        streamed = next((index for index, exchange in enumerate(exchanges) if exchange.ask.stream), None)
+        verdict = dataclasses.replace(verdict, culprit=streamed)
     right, repeats = verdict.rate or (0, 0)
     return dataclasses.replace(verdict, measures=(dispatch_rate(right, repeats),)) if repeats else verdict
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from pytest_mtp.core.errors import UsageError
 
@@ -58,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(told(inspection, ceiling=limit, everything=args.list))
     unmet = args.expect is not None and args.expect != inspection.verdict
+    if unmet:
+        print(f"pytest-mtp: expected {args.expect}, found {inspection.verdict}", file=sys.stderr)
     return 1 if inspection.critical or unmet else 0
 
 

@@ -66,6 +66,7 @@ class Verdict(Record):
     measures: tuple[Measure, ...] = ()
     rate: tuple[int, int] | None = None  # correct repeats, repeats
     exchanges: int = 0
+    culprit: int | None = None  # index of the exchange that shows the reason
     evidence: str = ""  # file of the exchanges, relative to the report folder
     reproduce: tuple[str, ...] = ()
 

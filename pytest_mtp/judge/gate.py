@@ -32,12 +32,13 @@ def harms(findings: Sequence[Finding]) -> list[Finding]:
 def closes(verdict: Verdict, policy: GatePolicy, inconclusive: InconclusivePolicy) -> bool:
     """Whether this verdict alone closes the gate.
 
-    A miss of a `model` case never does: without a baseline nobody can tell a weak model from a worse one.
+    A miss of a `model` case is no proof of harm, since a weak model misses too; under `proof` it closes all the same, as
+    nothing shows that it was missed before.
     """
     if policy == "explore":
         return False
     if verdict.outcome == "FAIL":
-        return bool(harms(verdict.findings))
+        return policy == "proof" or bool(harms(verdict.findings))
     if verdict.outcome == "INCONCLUSIVE":
         return policy == "proof" or inconclusive == "fail"
     return verdict.outcome == "BLOCKED"

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_mtp.plugin import fixtures as fixtures  # a module of this package, not a name of it
 from pytest_mtp.plugin import hookspecs as hookspecs  # as above
-from pytest_mtp.plugin.collect import BUILT_IN, SUFFIX, CaseItem, SuiteFile
+from pytest_mtp.plugin.collect import BUILT_IN, MISSPELT, NO_SERVER, SUFFIX, CaseItem, SuiteFile
 from pytest_mtp.plugin.keys import RESULT, RUN, SETTINGS, WANTS_DEFAULT_SUITE
 from pytest_mtp.plugin.options import OPTIONS, Value, add_options, values_of
 
@@ -98,8 +98,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
-    """`*.mtp.yaml`, and no other YAML."""
-    return SuiteFile.of(parent, file_path) if file_path.name.endswith(SUFFIX) else None
+    """`*.mtp.yaml`, and no other YAML; a suite with the other spelling of the suffix would be passed over in silence."""
+    return SuiteFile.of(parent, file_path) if file_path.name.endswith((SUFFIX, MISSPELT)) else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -148,6 +148,13 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str |
     if plain["verdict"]["outcome"] == "FAIL":
         return "missed", "m", ("MISSED", {"yellow": True})
     return plain["verdict"]["outcome"].lower(), "i", (plain["verdict"]["outcome"], {"yellow": True})
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """A gate that asked nobody says so: a skip alone is easily taken for a pass."""
+    skipped = sum(NO_SERVER in str(report.longrepr) for report in terminalreporter.stats.get("skipped", ()))
+    if skipped and config.stash.get(RUN, None) is None:
+        terminalreporter.write_line(f"mtp: {skipped} tests of a server were skipped: {NO_SERVER}", yellow=True)
 
 
 def controller_of(config: pytest.Config) -> Controller | None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_mtp.plugin.keys import RESULT, RUN
+from pytest_mtp.plugin.keys import RESULT, RUN, SETTINGS
 
 if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
     from pytest_mtp.core.case import Case
 
-SUFFIX = ".mtp.yaml"
+SUFFIX, MISSPELT = ".mtp.yaml", ".mtp.yml"
 BUILT_IN = "builtin:"
 NO_SERVER = "no server: give --mtp-server URL (or PYTEST_MTP_SERVER, or mtp_server in the ini file)"
 
@@ -36,6 +36,8 @@ class SuiteFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """The cases in the order of the file."""
+        if self.path.name.endswith(MISSPELT):
+            raise self.CollectError(f"{self.path.name}: suites end in {SUFFIX}: rename it")
         from pytest_mtp.suites.load import load_suite  # noqa: PLC0415  # as above
 
         shown = os.path.relpath(self.path, self.config.invocation_params.dir)
@@ -70,7 +72,9 @@ class CaseItem(pytest.Function):
         if isinstance(excinfo.value, MtpFailure):
             from pytest_mtp.reports.failure import failure_lines  # noqa: PLC0415  # as above
 
-            return "\n".join(failure_lines(excinfo.value.result))
+            settings = self.config.stash[SETTINGS]
+            folder = os.path.relpath(settings.report_dir, self.config.invocation_params.dir)
+            return "\n".join(failure_lines(excinfo.value.result, folder=folder))
         return super().repr_failure(excinfo, *args, **kwargs)
 
 

@@ -21,13 +21,14 @@ class CaseContext:
         server: Server,
         lease: Lease,
         pool: AskPool,
+        alone: Callable[[Ask], Exchange],
         control: Callable[[], Control],
         planned: Sequence[Future[Exchange]] = (),
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`pool` sends under the shared lease."""
+        """`pool` sends under the shared lease, `alone` under none."""
         self.server, self.lease, self.control, self.progress = server, lease, control, progress
-        self._pool, self._planned = pool, list(planned)
+        self._pool, self._alone, self._planned = pool, alone, list(planned)
         self.exchanges: list[Exchange] = []
 
     def ask(self, ask: Ask) -> Exchange:
@@ -44,7 +45,7 @@ class CaseContext:
         return exchanges
 
     def ask_alone(self, ask: Ask) -> Exchange:
-        """Straight to the client; the caller holds the exclusive lease."""
-        exchange = self.server.client.ask(ask)
+        """Sent at once; the caller holds the exclusive lease."""
+        exchange = self._alone(ask)
         self.exchanges.append(exchange)
         return exchange

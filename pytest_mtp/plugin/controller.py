@@ -20,6 +20,7 @@ from pytest_mtp.core.facts import Control, ServerFacts
 from pytest_mtp.core.run import Blocking, CaseResult, Gate, RunInfo, RunReport
 from pytest_mtp.judge.gate import decide
 from pytest_mtp.plugin.checkpoint import advice, inspected, result_of
+from pytest_mtp.plugin.evidence import forget_evidence
 from pytest_mtp.plugin.keys import RUN, WANTS_DEFAULT_SUITE
 from pytest_mtp.plugin.run import Run
 from pytest_mtp.plugin.settings import Settings
@@ -68,6 +69,7 @@ class Controller:
             raise pytest.UsageError(str(error)) from error
         except InfraError as error:
             self._give_up(error)
+        forget_evidence(self.settings.report_dir)
         if not self._distributed():
             run = Run(self.settings, self._bound(), self.folder, processes=1, worker="")
             run.evidence.redact = lambda record: self.config.hook.pytest_mtp_redact(record=record)

@@ -31,7 +31,7 @@ class EvidenceFolder:
         if not exchanges:
             return dataclasses.replace(verdict, reproduce=(again,))
         return dataclasses.replace(
-            verdict, evidence=self._write(node_id, exchanges), reproduce=(self._curl(_shown(exchanges)), again)
+            verdict, evidence=self._write(node_id, exchanges), reproduce=(self._curl(_shown(exchanges, verdict.culprit)), again)
         )  # fmt: skip
 
     def attach_control(self, control: Control, exchanges: Sequence[Exchange]) -> Control:
@@ -60,8 +60,16 @@ class EvidenceFolder:
         return curl_line(exchange, api_key_env=self._api_key_env)
 
 
-def _shown(exchanges: Sequence[Exchange]) -> Exchange:
-    """The first exchange without a reply, else the first: what a person would send again."""
+def forget_evidence(report_dir: Path) -> None:
+    """Files of an earlier run would be taken for this one's."""
+    for old in sorted((report_dir / FOLDER).glob("*.jsonl")):
+        old.unlink(missing_ok=True)
+
+
+def _shown(exchanges: Sequence[Exchange], culprit: int | None) -> Exchange:
+    """The exchange that shows the reason, else the first without a reply, else the first: what a person would send again."""
+    if culprit is not None and culprit < len(exchanges):
+        return exchanges[culprit]
     return next((exchange for exchange in exchanges if exchange.fault is not None), exchanges[0])
 
 

@@ -56,7 +56,12 @@ class MtpClient:
     def ask(self, ask: str | Ask, **sampling: Any) -> Exchange:
         """A user message, or a whole Ask. `sampling` are fields of Sampling (max_tokens=..., temperature=...)."""
         from pytest_mtp.core.ask import Ask, Sampling  # noqa: PLC0415  # the plugin is loaded in every pytest run
+        from pytest_mtp.core.errors import nearest  # noqa: PLC0415  # as above
 
+        unknown = [name for name in sampling if name not in Sampling.__dataclass_fields__]
+        if unknown:
+            hint = nearest(unknown[0], Sampling.__dataclass_fields__)
+            pytest.fail(f"there is no sampling option {unknown[0]!r}{hint}", pytrace=False)
         if isinstance(ask, str):
             ask = Ask(messages=({"role": "user", "content": ask},), sampling=Sampling(**sampling))
         elif sampling:
@@ -74,8 +79,6 @@ def mtp_client(_mtp_run: Run, request: pytest.FixtureRequest) -> Iterator[MtpCli
             yield MtpClient(context, alone=True)
     else:
         yield MtpClient(context, alone=False)
-    for exchange in context.exchanges:
-        _mtp_run.health.note(exchange)
 
 
 @pytest.fixture
@@ -83,25 +86,38 @@ def mtp_grade() -> Callable[[Exchange, Mapping[str, Any]], Judgement]:
     """Judge an exchange: `mtp_grade(exchange, {"number": 4}).outcome == "PASS"`, with the `expect` of suite files."""
 
     def grade(exchange: Exchange, expect: Mapping[str, Any]) -> Judgement:
+        from pytest_mtp.core.errors import UsageError  # noqa: PLC0415  # as above
         from pytest_mtp.judge.pipeline import judge  # noqa: PLC0415  # as above
         from pytest_mtp.judge.sandbox.lend import full_context  # noqa: PLC0415  # as above
         from pytest_mtp.suites.inline import parse_expect  # noqa: PLC0415  # as above
 
-        return judge(exchange, parse_expect(expect, exchange.ask.tools), context=full_context("critical"))
+        try:
+            expects = parse_expect(expect, exchange.ask.tools)
+        except UsageError as error:
+            pytest.fail(str(error), pytrace=False)
+        return judge(exchange, expects, context=full_context("critical"))
 
     return grade
 
 
 @pytest.fixture
-def mtp_check(mtp_client: MtpClient, mtp_grade: Callable[[Exchange, Mapping[str, Any]], Judgement]) -> Callable[..., Judgement]:
+def mtp_check(
+    _mtp_run: Run, mtp_client: MtpClient, mtp_grade: Callable[[Exchange, Mapping[str, Any]], Judgement]
+) -> Callable[..., Judgement]:
     """Ask and judge: `mtp_check("What is 2+2?", {"number": 4}, max_tokens=32)` fails the test with the reason."""
 
     def check(ask: str | Ask, expect: Mapping[str, Any], **sampling: Any) -> Judgement:
         __tracebackhide__ = True
-        judgement = mtp_grade(mtp_client.ask(ask, **sampling), expect)
+        exchange = mtp_client.ask(ask, **sampling)
+        judgement = mtp_grade(exchange, expect)
         if judgement.outcome != "PASS":
-            lines = [f"{finding.code}: {finding.title}\n{finding.detail}".rstrip() for finding in judgement.findings]
-            pytest.fail("\n".join(lines) or judgement.outcome, pytrace=False)
+            from pytest_mtp.client.curl import curl_line  # noqa: PLC0415  # as above
+            from pytest_mtp.reports.printable import printable_lines  # noqa: PLC0415  # as above
+
+            text = "\n".join(f"{finding.code}: {finding.title}\n{finding.detail}".rstrip() for finding in judgement.findings)
+            again = curl_line(exchange, api_key_env=_mtp_run.settings.api_key_env)
+            words = f"{text or judgement.outcome}\nagain: {again}"
+            pytest.fail("\n".join(printable_lines(words, limit=20_000)), pytrace=False)
         return judgement
 
     return check

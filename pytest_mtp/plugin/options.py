@@ -9,6 +9,11 @@ from typing import Literal
 
 import pytest
 
+from pytest_mtp.core.errors import nearest
+
+OTHER_VARIABLES = frozenset({"PYTEST_MTP_CACHE", "PYTEST_MTP_BFCL"})
+"""Read elsewhere: the folder of the demo model, and the wheel that a test of the tool judge reads."""
+
 Origin = Literal["command line", "environment", "ini", "default"]
 
 
@@ -21,6 +26,7 @@ class Option:
     default: str
     help: str
     many: bool = False
+    ini_type: Literal["string", "args", "float"] = "string"
     choices: tuple[str, ...] = ()
 
     @property
@@ -55,7 +61,14 @@ OPTIONS = (
     ),
     Option(name="model", metavar="NAME", default="", help="the model to ask for, if the server serves several"),
     Option(name="api-key-env", metavar="VAR", default="", help="the NAME of the variable that holds the API key, never the key"),
-    Option(name="suite", metavar="NAME|PATH", default="", many=True, help="`builtin:smoke` and the like, or a path; repeatable"),
+    Option(
+        name="suite",
+        metavar="NAME|PATH",
+        default="",
+        many=True,
+        help="`builtin:smoke` and the like, or a path; repeatable, a list in the ini file",
+        ini_type="args",
+    ),
     Option(
         name="checkpoint",
         metavar="PATH",
@@ -77,7 +90,7 @@ OPTIONS = (
         help="whether a check whose condition was not reached closes the gate",
     ),
     Option(name="concurrency", metavar="N|auto", default="auto", help="requests in flight; auto asks the server"),
-    Option(name="timeout", metavar="SECONDS", default="120", help="limit on each request"),
+    Option(name="timeout", metavar="SECONDS", default="120", ini_type="float", help="limit on each request"),
     Option(name="report", metavar="DIR", default=".mtp", help="where mtp-report.json, summary.md and the evidence go"),
 )
 
@@ -95,8 +108,7 @@ def add_options(parser: pytest.Parser) -> None:
             default=None,
             help=words.replace("%", "%%"),
         )
-        kind: Literal["args", "string"] = "args" if option.many else "string"
-        parser.addini(option.key, option.help, type=kind, default=None)
+        parser.addini(option.key, option.help, type=option.ini_type, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +121,19 @@ class Value:
 
 def values_of(options: Mapping[str, object], ini: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> dict[str, Value]:
     """Every option by name. Raises pytest.UsageError for a value that is none of the choices."""
+    _refuse_typos(environ)
     return {option.name: _checked(option, _first(option, options, ini, environ)) for option in OPTIONS}
+
+
+def _refuse_typos(environ: Mapping[str, str]) -> None:
+    """A misspelt variable, or one whose secret is missing, would skip every case and leave the job green."""
+    known = {option.variable for option in OPTIONS} | OTHER_VARIABLES
+    for name in environ:
+        if name.startswith("PYTEST_MTP_") and name not in known:
+            raise pytest.UsageError(f"the environment variable {name} is none of ours{nearest(name, sorted(known))}")
+    for name in ("PYTEST_MTP_SERVER", "PYTEST_MTP_LAUNCH"):
+        if name in environ and not environ[name].strip():
+            raise pytest.UsageError(f"the environment variable {name} is set and empty: unset it, or name a server")
 
 
 def _first(option: Option, options: Mapping[str, object], ini: Mapping[str, object], environ: Mapping[str, str]) -> Value:
@@ -118,7 +142,8 @@ def _first(option: Option, options: Mapping[str, object], ini: Mapping[str, obje
         ("environment", environ.get(option.variable)),
         ("ini", ini.get(option.key)),
     )
-    for origin, found in sources:
+    for origin, given in sources:
+        found = str(given) if isinstance(given, (int, float)) else given  # an ini file may hold a number
         if isinstance(found, str) and found.strip():
             return Value(words=tuple(found.split()) if option.many else (found.strip(),), origin=origin)
         if isinstance(found, (list, tuple)) and found:

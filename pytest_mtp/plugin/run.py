@@ -15,7 +15,7 @@ from pytest_mtp.checks.kinds import EXCLUSIVE, check_for
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.errors import NotOffered
-from pytest_mtp.core.exchange import Exchange
+from pytest_mtp.core.exchange import Exchange, Fault, Timeline
 from pytest_mtp.core.facts import Control, ServerFacts
 from pytest_mtp.core.protocols import Server
 from pytest_mtp.core.run import CaseResult
@@ -95,8 +95,6 @@ class Run:
         else:
             context = self.context(self._ahead.take(node_id))
             verdict = check(case, context)
-        for exchange in context.exchanges:
-            self.health.note(exchange)
         down = self.health.down()
         if down is not None and verdict.outcome == "BLOCKED":
             verdict = dataclasses.replace(verdict, reason=f"{down.code}: {down.title}", findings=(down, *verdict.findings))
@@ -106,7 +104,9 @@ class Run:
 
     def context(self, planned: Sequence[Future[Exchange]] = ()) -> CaseContext:
         """For one case, or for one Python test."""
-        return CaseContext(server=self.server, lease=self.lease, pool=self._pool, control=self.control, planned=planned)
+        return CaseContext(
+            server=self.server, lease=self.lease, pool=self._pool, alone=self._ask, control=self.control, planned=planned
+        )  # fmt: skip
 
     def close(self) -> None:
         """Send nothing more, let go of the connections."""
@@ -115,14 +115,23 @@ class Run:
 
     def _send(self, ask: Ask) -> Exchange:
         with self.lease.shared():
-            return self.server.client.ask(ask)
+            return self._ask(ask)
+
+    def _ask(self, ask: Ask) -> Exchange:
+        """Nothing more is sent to a server that is known to be gone."""
+        down = self.health.down()
+        if down is not None:
+            endpoint, now = self.server.facts.endpoint, time.perf_counter_ns()
+            fault = Fault(kind="connect", code=down.code, message=f"not sent: {down.title}")
+            return Exchange(ask=ask, url=endpoint.api_root, model=endpoint.model, fault=fault, timeline=Timeline(sent_ns=now))
+        exchange = self.server.client.ask(ask)
+        self.health.note(exchange)
+        return exchange
 
     def _measure_control(self) -> dict[str, Any]:
         context = self.context()
         with self.lease.exclusive():
             control = measure_control(context)
-        for exchange in context.exchanges:
-            self.health.note(exchange)
         if control.findings:
             control = self.evidence.attach_control(control, context.exchanges)
         return control.to_dict()

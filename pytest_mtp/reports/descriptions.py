@@ -114,6 +114,7 @@ DESCRIPTIONS: Mapping[str, Mapping[str, str]] = {
         "measures": "Numbers.",
         "rate": "Right repeats and repeats; null where nothing was repeated.",
         "exchanges": "Requests behind the verdict.",
+        "culprit": "Index, in the evidence file, of the exchange that shows the reason; null where none does.",
         "evidence": "File of the exchanges, relative to the report's folder.",
         "reproduce": "Commands that show it again.",
     },

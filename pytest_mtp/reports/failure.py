@@ -11,8 +11,8 @@ _MOST_FINDINGS = 8
 _LONGEST_COMMAND = 20_000
 
 
-def failure_lines(result: CaseResult) -> list[str]:
-    """Plain lines without colour; nothing of a server's text reaches the terminal raw."""
+def failure_lines(result: CaseResult, *, folder: str = "") -> list[str]:
+    """Plain lines without colour; nothing of a server's text reaches the terminal raw. `folder` is the report's, as typed."""
     verdict = result.verdict
     findings = by_weight(verdict.findings)
     lines = [f"{verdict.outcome}: {printable(verdict.reason or 'no reason was given')}"]
@@ -26,7 +26,7 @@ def failure_lines(result: CaseResult) -> list[str]:
     if verdict.evidence or verdict.reproduce:
         lines.append("")
     if verdict.evidence:
-        lines.append(f"evidence: {printable(verdict.evidence)}")
+        lines.append(f"evidence: {printable(f'{folder}/{verdict.evidence}' if folder else verdict.evidence)}")
     for at, command in enumerate(verdict.reproduce):
         lines += [f"{'again:   ' if at == 0 else '         '} {row}" for row in printable_lines(command, limit=_LONGEST_COMMAND)]
     return lines

@@ -12,6 +12,7 @@ from pytest_mtp.reports.digest import (
     by_stratum,
     control_words,
     counts_by_suite,
+    hint_of,
     notes,
     number,
     of_class,
@@ -66,7 +67,16 @@ def _server_lines(facts: ServerFacts) -> list[str]:
 
 
 def _control_findings(report: RunReport) -> list[str]:
-    return [f"{finding.severity} {finding.code}: {finding.title}" for finding in report.control.findings[:4]] if report.control else []
+    """The control is no item of pytest, so what it found must be understood from here alone."""
+    lines: list[str] = []
+    for finding in report.control.findings[:4] if report.control else ():
+        lines.append(f"{finding.severity} {finding.code}: {finding.title}")
+        if finding.severity in ("critical", "regression"):
+            lines += finding.detail.splitlines()[:3]
+            hint = finding.hint or hint_of(finding.code)
+            lines += [f"hint: {hint}"] if hint else []
+            lines += [f"evidence: {finding.evidence['file']} in the report's folder"] if "file" in finding.evidence else []
+    return lines
 
 
 def _suite_rows(report: RunReport) -> list[list[str]]:

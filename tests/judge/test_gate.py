@@ -30,7 +30,7 @@ def result(of: Verdict, policy: GatePolicy = "alarm", severity: CaseSeverity = "
         pytest.param(verdict("FAIL", "critical"), "alarm", "fail", True, id="broken serving closes"),
         pytest.param(verdict("FAIL", "regression"), "alarm", "fail", True, id="a missed approved answer closes"),
         pytest.param(verdict("FAIL", "model"), "alarm", "fail", False, id="a weak model does not"),
-        pytest.param(verdict("FAIL", "model"), "proof", "fail", False, id="a weak model does not, even under proof"),
+        pytest.param(verdict("FAIL", "model"), "proof", "fail", True, id="under proof a miss is not proven harmless"),
         pytest.param(verdict("INCONCLUSIVE"), "alarm", "fail", True, id="inconclusive closes by default"),
         pytest.param(verdict("INCONCLUSIVE"), "alarm", "warn", False, id="inconclusive may warn"),
         pytest.param(verdict("INCONCLUSIVE"), "proof", "warn", True, id="proof demands conclusions"),

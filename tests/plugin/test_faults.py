@@ -28,6 +28,7 @@ def test_a_fault_turns_its_code_red_and_closes_the_gate(gate: GateRun, fault: st
     assert outcome.report.gate.verdict == "fail"
     assert outcome.result.ret == pytest.ExitCode.TESTS_FAILED
     outcome.result.stdout.fnmatch_lines([f"*{code}*", "*gate: CLOSED*"])
+    assert not outcome.result.stdout.str().rstrip().splitlines()[-1].startswith("=== 5 passed in"), "the last line must not look green"
 
 
 @pytest.mark.parametrize(

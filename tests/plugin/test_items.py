@@ -58,8 +58,14 @@ def test_an_item_points_at_the_line_of_its_case(pytester: pytest.Pytester) -> No
 
 def test_plain_yaml_is_left_alone(pytester: pytest.Pytester) -> None:
     (pytester.path / "data.yaml").write_text("a: 1\n")
-    (pytester.path / "suite.mtp.yml").write_text("a: 1\n")
     assert pytester.runpytest_inprocess().ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_the_other_spelling_of_the_suffix_is_not_passed_over(pytester: pytest.Pytester) -> None:
+    (pytester.path / "suite.mtp.yml").write_text(PLAIN)
+    result = pytester.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*suite.mtp.yml: suites end in .mtp.yaml: rename it*"])
 
 
 @pytest.mark.usefixtures("slow_mark")

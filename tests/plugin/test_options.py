@@ -25,6 +25,34 @@ def test_precedence(options: dict[str, object], environ: dict[str, str], ini: di
     assert (value.words[0], value.origin) == expected
 
 
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        ({"PYTEST_MTP_SERVR": "http://x"}, r"PYTEST_MTP_SERVR is none of ours \(did you mean 'PYTEST_MTP_SERVER'\?\)"),
+        ({"PYTEST_MTP_SERVER": ""}, "PYTEST_MTP_SERVER is set and empty"),
+    ],
+    ids=["misspelt", "empty"],
+)
+def test_a_variable_that_would_skip_the_gate_in_silence_is_refused(environ: dict[str, str], message: str) -> None:
+    with pytest.raises(pytest.UsageError, match=message):
+        values_of({}, {}, environ)
+
+
+@pytest.mark.parametrize(
+    "ini",
+    [
+        '[tool.pytest]\nmtp_server = "http://127.0.0.1:1"\nmtp_timeout = 5\nmtp_suite = ["builtin:smoke"]\n',
+        '[tool.pytest.ini_options]\nmtp_server = "http://127.0.0.1:1"\nmtp_timeout = "5"\nmtp_suite = "builtin:smoke"\n',
+    ],
+    ids=["native", "ini_options"],
+)
+def test_the_natural_forms_of_an_ini_file(pytester: pytest.Pytester, ini: str) -> None:
+    pytester.makepyprojecttoml(ini)
+    result = pytester.runpytest_inprocess("--collect-only", "-q")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["builtin:smoke::*"])
+
+
 def test_a_repeatable_option_is_split_at_blanks_in_the_environment() -> None:
     assert values_of({}, {}, {"PYTEST_MTP_SUITE": "builtin:smoke own.mtp.yaml"})["suite"].words == ("builtin:smoke", "own.mtp.yaml")
 
