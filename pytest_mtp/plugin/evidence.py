@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import shlex
@@ -63,7 +64,8 @@ class EvidenceFolder:
 def forget_evidence(report_dir: Path) -> None:
     """Files of an earlier run would be taken for this one's."""
     for old in sorted((report_dir / FOLDER).glob("*.jsonl")):
-        old.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # whoever cannot remove it cannot replace it either, and that is said then
+            old.unlink(missing_ok=True)
 
 
 def _shown(exchanges: Sequence[Exchange], culprit: int | None) -> Exchange:
