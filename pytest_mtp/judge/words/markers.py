@@ -21,14 +21,14 @@ _OTHER_WORDS = (
     "الإجابة النهائية", "الإجابة", "الاجابة", "الجواب", "الناتج", "תשובה", "پاسخ نهایی", "پاسخ", "جواب",
     "उत्तर", "উত্তর", "பதில்", "సమాధానం", "คำตอบ",
 )  # fmt: skip
-_LINKS = (
-    "is|are|was|be|equals|equal to|comes to|ist|lautet|beträgt|est|es|é|è|är|er|on|jest|to|je|adalah|ialah|olarak|là|este|είναι|составляет"
-)
+# Polish and Czech say `to` for `is`; English says "the answer to the question".
+_TO = r"to(?![ \t]+(?:the|this|that|these|those|your|our|my|a|an|all|any|each|question)\b)"
+_LINKS = f"is|are|was|be|equals|equal to|comes to|ist|lautet|beträgt|est|es|é|è|är|er|on|jest|{_TO}|je|adalah|ialah|olarak|là|este|είναι|составляет"
 _OTHER_LINKS = "是|为|為|は|が|은|는|이|هو|هي|است|है|হল|คือ"
 
 
 _STARS = r"(?:[ \t]{0,6}(?:\*\*|__|\*))?"
-_ASIDE = r"(?:[ \t]{1,6}(?:to|for|of|in)\b[^\n:.]{0,60}?|,[^\n:.,]{0,40},|(?:[ \t]{1,6}\w{1,12}){0,2}?)"
+_ASIDE = r'(?:[ \t]{1,6}(?:to|for|of|in)\b[^\n:.?"“”„«»]{0,60}?|,[^\n:.,]{0,40},|(?:[ \t]{1,6}\w{1,12}){0,2}?)'
 _LINKED = rf"(?:[ \t]{{0,6}}[:：=→]|[ \t]{{0,6}}[-=]>|{_ASIDE}[ \t]{{1,6}}(?:{_LINKS})\b)"
 _AFTER_LATIN = re.compile(rf"(?:[ \t]{{0,6}}\([^()\n]{{0,40}}\))?{_STARS}{_LINKED}(?:[ \t]{{0,6}}[:：])?{_STARS}", re.IGNORECASE)
 _AFTER_OTHER = re.compile(rf"{_STARS}(?:[ \t]{{0,6}}[:：=→]|[ \t]{{0,6}}(?:{_OTHER_LINKS}))(?:[ \t]{{0,6}}[:：])?{_STARS}")
