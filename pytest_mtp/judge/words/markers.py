@@ -23,7 +23,10 @@ _OTHER_WORDS = (
 )  # fmt: skip
 # Polish and Czech say `to` for `is`; English says "the answer to the question".
 _TO = r"to(?![ \t]+(?:the|this|that|these|those|your|our|my|a|an|all|any|each|question)\b)"
-_LINKS = f"is|are|was|be|equals|equal to|comes to|ist|lautet|beträgt|est|es|é|è|är|er|on|jest|{_TO}|je|adalah|ialah|olarak|là|este|είναι|составляет"
+_LINKS = (
+    f"is|are|was|be|equals|equal to|comes to|ist|lautet|beträgt|est|es|é|è|är|er|on|jest|{_TO}|je|"
+    "adalah|ialah|olarak|là|este|είναι|составляет"
+)
 _OTHER_LINKS = "是|为|為|は|が|은|는|이|هو|هي|است|है|হল|คือ"
 
 
