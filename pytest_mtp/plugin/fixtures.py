@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_mtp.core.exchange import Exchange
     from pytest_mtp.core.facts import Control, ServerFacts
     from pytest_mtp.judge.judgement import Judgement
+    from pytest_mtp.judge.tools.simulation import Simulator
     from pytest_mtp.plugin.context import CaseContext
     from pytest_mtp.plugin.run import Run
 
@@ -121,3 +122,32 @@ def mtp_check(
         return judgement
 
     return check
+
+
+@pytest.fixture
+def mtp_converse(mtp_client: MtpClient) -> Callable[..., Sequence[Exchange]]:
+    """An agent's loop: `mtp_converse("Book a table", tools=[...], simulator=Diary, state={...})` compares the state in the end."""
+
+    def converse(
+        ask: str | Ask,
+        *,
+        simulator: Callable[[], Simulator],
+        state: Mapping[str, Any],
+        tools: Sequence[Mapping[str, Any]] = (),
+        **sampling: Any,
+    ) -> Sequence[Exchange]:
+        __tracebackhide__ = True
+        from pytest_mtp.checks import conversation  # noqa: PLC0415  # as above
+        from pytest_mtp.core.ask import Ask, Sampling  # noqa: PLC0415  # as above
+        from pytest_mtp.reports.printable import printable_lines  # noqa: PLC0415  # as above
+
+        if isinstance(ask, str):
+            ask = Ask(messages=({"role": "user", "content": ask},), tools=tuple(tools), sampling=Sampling(**sampling))
+        exchanges = conversation.converse(ask, simulator(), mtp_client.ask)
+        findings = conversation.conversation_findings(exchanges, simulator(), state)
+        if findings:
+            text = "\n".join(f"{finding.code}: {finding.title}\n{finding.detail}".rstrip() for finding in findings)
+            pytest.fail("\n".join(printable_lines(text, limit=20_000)), pytrace=False)
+        return exchanges
+
+    return converse

@@ -128,3 +128,14 @@ def test_a_head_on_disk_and_the_flag_unset_is_said_with_the_flag_to_set(tmp_path
     assert [finding.code for finding in case.verdict.findings] == ["SPEC.inactive"]
     assert "--spec-type draft-mtp" in case.verdict.findings[0].hint
     assert "does not speculate" in " ".join(text.split())
+
+
+def test_an_agents_loop_with_a_simulator(tmp_path: Path, demo: LaunchedServer) -> None:
+    """The example of the docs, on the real server: one call, its result handed back, the state compared."""
+    page = (Path(__file__).parents[2] / "docs" / "suites.md").read_text()
+    tmp_path.joinpath("test_loop.py").write_text(
+        page.split("```python\nclass Thermostat")[1].split("```")[0].join(["class Thermostat", ""])
+    )
+    code, text, _ = gate(tmp_path, "--mtp-server", demo.facts.endpoint.root, "test_loop.py")
+    assert code == 0, text
+    assert "1 passed" in text

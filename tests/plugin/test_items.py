@@ -177,3 +177,35 @@ def test_hooks_add_graders_and_checks_and_see_verdicts(gate: GateRun, pytester: 
     outcome.result.stdout.fnmatch_lines(["*SEEN FAIL a*", "*it does not shout*"])
     (file,) = (pytester.path / ".mtp" / "evidence").glob("probe*")
     assert "hello" not in file.read_text()
+
+
+def test_a_conversation_with_a_simulator_is_compared_by_its_state(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        class Diary:
+            def __init__(self):
+                self.days = []
+
+            def call(self, name, arguments):
+                self.days.append(arguments["day"])
+                return {"booked": arguments["day"]}
+
+            def state(self):
+                return {"days": self.days}
+
+        PARAMETERS = {"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]}
+        TOOL = {"type": "function", "function": {"name": "book", "description": "Book a day", "parameters": PARAMETERS}}
+
+        def test_right(mtp_converse):
+            exchanges = mtp_converse("Call book for Friday", tools=[TOOL], simulator=Diary, state={"days": ["Friday"]})
+            assert len(exchanges) == 2
+            assert exchanges[1].ask.messages[-1]["content"] == '{"booked": "Friday"}'
+
+        def test_wrong(mtp_converse):
+            mtp_converse("Call book for Friday", tools=[TOOL], simulator=Diary, state={"days": ["Monday"]})
+        """
+    )
+    name = "test_a_conversation_with_a_simulator_is_compared_by_its_state.py"
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--mtp-launch", "fake", name)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*TOOL.value: after turn 0: state /days/0: expected*Monday*got*Friday*"])
