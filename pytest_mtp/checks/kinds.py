@@ -26,6 +26,11 @@ def register(kind: str, check: Check) -> None:
     _registered[kind] = check
 
 
+def forget(kind: str) -> None:
+    """Undo a `register`."""
+    _registered.pop(kind, None)
+
+
 def check_for(kind: str) -> Check:
     """The function that runs a case of this kind."""
     if kind in BUILT_IN:

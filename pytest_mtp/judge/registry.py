@@ -43,6 +43,19 @@ def register(kind: str, grader: Grader) -> None:
     _graders[kind] = grader
 
 
+def restore(kind: str, grader: Grader | None) -> None:
+    """Undo a `register`: put back what `registered` gave before it."""
+    if grader is None:
+        _graders.pop(kind, None)
+    else:
+        _graders[kind] = grader
+
+
+def registered(kind: str) -> Grader | None:
+    """What stands under a kind now; None also for a built-in one that nobody has asked for."""
+    return _graders.get(kind)
+
+
 def known_kinds() -> tuple[str, ...]:
     """Every kind that can be graded now, in alphabetical order."""
     return tuple(sorted({*_graders, *_BUILT_IN, *_TOOL_KINDS}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,15 @@ def start_worker(config: pytest.Config, settings: Settings, given: dict[str, Any
 
 
 def register_extensions(config: pytest.Config) -> None:
-    """Graders and checks of users; a name that is taken is their mistake, said once."""
+    """Graders and checks of users, for this session alone; a name that is taken is their mistake, said once."""
     try:
         for table in config.hook.pytest_mtp_graders():
             for kind, grader in table.items():
+                config.add_cleanup(functools.partial(registry.restore, kind, registry.registered(kind)))
                 registry.register(kind, grader)
         for table in config.hook.pytest_mtp_checks():
             for kind, check in table.items():
                 kinds.register(kind, check)
+                config.add_cleanup(functools.partial(kinds.forget, kind))
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error

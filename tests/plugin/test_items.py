@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_mtp.judge.registry import grader_for
 from tests.plugin.conftest import GateRun
 
 PLAIN = """\
@@ -175,6 +176,7 @@ def test_hooks_add_graders_and_checks_and_see_verdicts(gate: GateRun, pytester: 
     suite = "schema_version: 1\nsuite: x\ncases:\n  - {id: a, ask: hello, severity: critical, expect: {regex: x}}\n"
     outcome = gate("--mtp-launch", "fake", "-s", suite=suite)
     outcome.result.stdout.fnmatch_lines(["*SEEN FAIL a*", "*it does not shout*"])
+    assert grader_for("regex").__module__.startswith("pytest_mtp."), "an extension ends with its session"
     (file,) = (pytester.path / ".mtp" / "evidence").glob("probe*")
     assert "hello" not in file.read_text()
 
