@@ -156,7 +156,9 @@ def _findings(
 ) -> list[Finding]:  # fmt: skip
     findings = _serving_faults(judgements)
     if unusable:
-        findings.append(Finding(code="CTRL.unusable", severity="critical", title=unusable))
+        infra = _infra_alone(judgements)
+        # No answer at all proves nothing about answers: then the cases are blocked, and nothing is called broken.
+        findings.append(Finding(code=infra or "CTRL.unusable", severity="note" if infra else "critical", title=unusable))
     if text:
         title = f"{text} of {len(PROMPTS)} prompts got different texts at temperature 0 ({REPEATS} repeats each)"
         findings.append(Finding(code="CTRL.unstable", severity=severity_of("CTRL.unstable"), title=title))
@@ -167,6 +169,15 @@ def _findings(
     if speculation.state == "dead":
         findings.append(Finding(code="SPEC.dead", severity="critical", title="speculation is dead", detail="\n".join(speculation.evidence)))
     return findings
+
+
+def _infra_alone(judgements: dict[str, list[Judgement]]) -> str:
+    """The INFRA code that came first when every prompt met the surroundings and none an answer, else nothing."""
+    every = [judgement for group in judgements.values() for judgement in group]
+    if any(judgement.outcome != "BLOCKED" for judgement in every if judgement.outcome != "PASS"):
+        return ""
+    codes = [f.code for judgement in every for f in judgement.findings if f.code.startswith("INFRA.")]
+    return codes[0] if codes else ""
 
 
 def _serving_faults(judgements: dict[str, list[Judgement]]) -> list[Finding]:

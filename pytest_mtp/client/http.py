@@ -17,7 +17,7 @@ from pytest_mtp.client.faults import fault_of_exception
 from pytest_mtp.client.flight import Clock, Flight, under_way
 from pytest_mtp.client.proxies import proxy_for
 from pytest_mtp.client.received import Received
-from pytest_mtp.client.redaction import bare_url, masked_headers, scrubbed
+from pytest_mtp.client.redaction import bare_url, masked_headers, scrubbed, without_key
 from pytest_mtp.client.retry import RetryPolicy
 from pytest_mtp.client.transport import DeadlineTransport
 from pytest_mtp.core.ask import Ask
@@ -87,7 +87,9 @@ class HttpClient:
 
         def pause(state: tenacity.RetryCallState) -> float:
             fault = attempts[-1].fault
-            pauses.append(self._retry.pause_s(state.attempt_number, fault) if fault else 0.0)
+            wanted = self._retry.pause_s(state.attempt_number, fault) if fault else 0.0
+            # All pauses of one ask together stay within its time limit, whatever Retry-After says.
+            pauses.append(max(0.0, min(wanted, self._timeout_s - sum(pauses))))
             return pauses[-1]
 
         answer: Answer = tenacity.Retrying(
@@ -112,8 +114,7 @@ class HttpClient:
         request = self._http.build_request("POST", url, content=content, headers={"content-type": "application/json"})
         answer = read_answer(self._http, request, got, limit_s=self._timeout_s)
         if answer.reply is not None:
-            kept = {name: scrubbed(value, self._key) for name, value in answer.reply.headers.items()}
-            return replace(answer, reply=replace(answer.reply, headers=kept, raw=scrubbed(answer.reply.raw, self._key)))
+            return replace(answer, reply=without_key(answer.reply, self._key))
         return answer if answer.fault is None else replace(answer, fault=self._scrubbed(answer.fault))
 
     def _scrubbed(self, fault: Fault) -> Fault:

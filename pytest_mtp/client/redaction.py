@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
+
+from pytest_mtp.core.record import Json
+from pytest_mtp.core.reply import Reply
 
 MASK = "***"
 _SECRET_HEADER = re.compile(
@@ -38,3 +42,20 @@ def bare_url(url: str, *, query: bool = True) -> str:
     except ValueError:  # a broken IPv6 address
         return "(unreadable URL)"
     return urlunsplit((parts.scheme, host, parts.path, parts.query if query else "", parts.fragment if query else ""))
+
+
+def without_key(reply: Reply, key: str | None) -> Reply:
+    """The reply without the key in any of its texts: a proxy may quote the request it got in its answer."""
+    plain = reply.to_dict()
+    clean = _without(plain, key)
+    return reply if clean == plain else Reply.from_dict(cast("dict[str, Any]", clean))
+
+
+def _without(plain: Json, key: str | None) -> Json:
+    if isinstance(plain, str):
+        return scrubbed(plain, key)
+    if isinstance(plain, Mapping):
+        return {scrubbed(name, key): _without(value, key) for name, value in plain.items()}
+    if isinstance(plain, Sequence):
+        return [_without(value, key) for value in plain]
+    return plain

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,6 +53,8 @@ class Controller:
         self.written: tuple[Path, ...] = ()
         self.problems: list[str] = []
         self._foreign_failures = 0
+        self._cancelled = False
+        self._handlers: dict[int, Any] = {}
         self._stop: Any = None
         self._started = time.perf_counter()
         self._started_at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -61,6 +65,7 @@ class Controller:
         if self.config.option.collectonly:
             return
         ensure_writable(self.settings.report_dir)
+        self._catch_cancellation()
         self.inspection = inspected(self.settings)
         self.folder = Path(tempfile.mkdtemp(prefix="pytest-mtp-"))
         try:
@@ -118,6 +123,8 @@ class Controller:
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
         """Stop what we started, remove what we made."""
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
         run = self.config.stash.get(RUN, None)
         if run is not None:
             run.close()
@@ -125,6 +132,21 @@ class Controller:
             self._stop()
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Ctrl-C, or a job that is cancelled; pytest also calls this when a session stops itself."""
+        self._cancelled = excinfo.type is KeyboardInterrupt
+
+    def _catch_cancellation(self) -> None:
+        """SIGTERM and SIGHUP are how jobs are cancelled: they end the run as Ctrl-C does, with the report written."""
+
+        def cancel(number: int, _frame: object) -> None:
+            raise KeyboardInterrupt(f"signal {signal.Signals(number).name}")
+
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    self._handlers[number] = signal.signal(number, cancel)
 
     def _distributed(self) -> bool:
         return bool(self.config.pluginmanager.get_plugin("dsession"))
@@ -223,6 +245,9 @@ class Controller:
 
     def _exit_status(self, exitstatus: int, gate: Gate) -> int:
         """The code of pytest, but for two: a closed gate is 1, and nothing but a blocked server is ours."""
+        stopped_by_us = bool(self.report and self.report.control and not self.report.control.usable) and not self._cancelled
+        if exitstatus == pytest.ExitCode.INTERRUPTED and stopped_by_us and gate.verdict == "fail":
+            return pytest.ExitCode.TESTS_FAILED
         if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return exitstatus
         if gate.verdict == "blocked" and not self._foreign_failures:

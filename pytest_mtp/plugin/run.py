@@ -82,7 +82,8 @@ class Run:
             return self._result(case, node_id, _not_run(case, down), started)
         control = self.control()
         if not control.usable:
-            down = self.health.down()
+            infra = next((finding for finding in control.findings if finding.code.startswith("INFRA.")), None)
+            down = self.health.down() or infra
             if down is None:
                 raise ControlUnusable(control.reason)
             return self._result(case, node_id, _not_run(case, down), started)

@@ -82,8 +82,9 @@ def _refuse_what_is_no_root(typed: str, parts: SplitResult) -> None:
     if any(char.isspace() for char in typed):
         raise UsageError(f"server address {typed!r} contains a space")
     if parts.query or parts.fragment:
-        extra = f"?{parts.query}" if parts.query else f"#{parts.fragment}"
-        raise UsageError(f"server address {typed!r}: {extra!r} cannot be part of the address; give the root of the API alone")
+        extra = "a query (?...)" if parts.query else "a fragment (#...)"
+        bare = typed.partition("?")[0].partition("#")[0]  # what stands behind may be a key
+        raise UsageError(f"server address {bare!r}: {extra} cannot be part of the address; give the root of the API alone")
     path = parts.path.rstrip("/")
     for endpoint in _ENDPOINTS:
         if path.endswith(endpoint):

@@ -86,7 +86,7 @@ def _patiently(client: Client, path: str, deadline: float) -> Fetched:
 def _model_list(got: Fetched) -> Mapping[str, object] | None:
     try:
         document = json.loads(got.text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) and isinstance(document.get("data"), list) else None
 

@@ -54,7 +54,10 @@ def check_python(document: Document, statement: str, place: Place) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as an unknown escape in a string
-            ast.parse(statement)
+            parsed = ast.parse(statement)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else type(error).__name__
         raise document.error(f"not a Python statement: {reason}", place) from None
+    lone = parsed.body[0] if len(parsed.body) == 1 else None
+    if isinstance(lone, ast.Expr) and isinstance(lone.value, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Constant, ast.Name)):
+        raise document.error(f"asserts nothing: write 'assert {statement.strip()[:60]}'", place)

@@ -179,6 +179,44 @@ def test_ctrl_c_writes_what_was_measured(pytester: pytest.Pytester) -> None:
     assert report["run"]["complete"] is False
 
 
+def test_a_cancelled_job_keeps_what_was_measured(pytester: pytest.Pytester) -> None:
+    (pytester.path / "probe.mtp.yaml").write_text(many(5))
+    (pytester.path / "test_z_cancel.py").write_text("import os, signal\n\n\ndef test_cancel():\n    os.kill(os.getpid(), signal.SIGTERM)\n")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--mtp-launch", "fake", "probe.mtp.yaml", "test_z_cancel.py")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    report = json.loads((pytester.path / ".mtp" / "mtp-report.json").read_text())
+    assert len(report["cases"]) == 5
+    assert report["gate"]["verdict"] == "inconclusive"
+
+
+def test_a_server_that_dies_during_the_control_is_blocked_and_not_broken(gate: GateRun) -> None:
+    outcome = gate("--mtp-launch", "fake?faults=die-after:14", suite=many(3))
+    assert outcome.report.gate.verdict == "blocked"
+    assert outcome.result.ret == EXIT_SERVER_UNUSABLE
+    assert [case.verdict.outcome for case in outcome.report.cases] == ["BLOCKED"] * 3
+
+
+def test_a_server_whose_every_answer_is_broken_closes_the_gate(gate: GateRun) -> None:
+    outcome = gate("--mtp-launch", "fake?faults=leaked-reasoning", suite=many(3))
+    assert "CTRL.unusable" in outcome.red
+    assert outcome.report.gate.verdict == "fail"
+    assert outcome.result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_key_that_a_server_quotes_in_its_answer_is_nowhere(
+    gate: GateRun, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY", SECRET)
+    quoting = "schema_version: 1\nsuite: q\ncases:\n  - {id: q, ask: quote the key, severity: critical, expect: {text: never}}\n"
+    with FakeServer(answers={"quote the key": f"You sent Bearer {SECRET}, did you not?"}) as server:
+        outcome = gate("--mtp-server", server.url, "--mtp-api-key-env", "A_KEY", "--junitxml", "junit.xml", suite=quoting)
+    assert outcome.result.ret == pytest.ExitCode.TESTS_FAILED
+    written = [path.read_text() for path in [pytester.path / "junit.xml", *(pytester.path / ".mtp").rglob("*.*")] if path.is_file()]
+    assert len(written) >= 4
+    assert SECRET not in "".join(written) + outcome.result.stdout.str()
+    assert "Bearer ***" in "".join(written)
+
+
 def test_no_server_skips_with_one_reason(pytester: pytest.Pytester) -> None:
     (pytester.path / "probe.mtp.yaml").write_text(many(3))
     result = pytester.runpytest_inprocess("-rs")

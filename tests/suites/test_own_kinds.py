@@ -57,3 +57,8 @@ def test_at_least_stands_beside_calls(tmp_path: Path) -> None:
         f"{{id: a, ask: hello, tools: [{{type: function, function: {tool}}}], expect: {{calls: [{{name: f}}, {{name: f}}], at_least: 1}}}}",
     )
     assert case.expect[0].options == {"at_least": 1}
+
+
+def test_a_comparison_that_asserts_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=r"own\.mtp\.yaml:4: asserts nothing: write 'assert f\(1\) == 2'"):
+        load(tmp_path, "{id: a, ask: hello, expect: {code: {language: python, asserts: ['f(1) == 2']}}}")

@@ -37,7 +37,7 @@ def fetch_json(client: Client, path: str) -> object:
         return None
     try:
         parsed: object = json.loads(got.text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return parsed
 
