@@ -85,12 +85,15 @@ def test_golden_answers_say_who_when_how_graded_and_why(name: str, suites: Mappi
         assert origin.reason, case.id
 
 
+ROOM = {"two-users-in-order": 256}  # a weak model calls until the budget ends, which would be half the time of the demo
+
+
 @pytest.mark.parametrize("name", ASKING)
 def test_questions_are_greedy_and_leave_room_for_reasoning(name: str, suites: Mapping[str, Suite]) -> None:
     for case in suites[name].cases:
         assert case.ask is not None
         assert case.ask.sampling.temperature == 0, case.id
-        assert (case.ask.sampling.max_tokens or 0) >= 1024, case.id
+        assert (case.ask.sampling.max_tokens or 0) >= ROOM.get(case.id, 1024), case.id
 
 
 @pytest.mark.parametrize("name", ASKING)
@@ -116,7 +119,7 @@ def test_tool_cases_are_skipped_where_there_are_no_tools(suites: Mapping[str, Su
 
 
 @pytest.mark.parametrize(
-    ("name", "strata", "with_"), [("speculation", 6, {"max_tokens": 48}), ("throughput", 2, {"rounds": 3, "warmup": 1})]
+    ("name", "strata", "with_"), [("speculation", 6, {"max_tokens": 48}), ("throughput", 2, {"rounds": 2, "warmup": 1})]
 )
 def test_measuring_suites_keep_code_and_prose_apart(name: str, strata: int, with_: dict[str, int], suites: Mapping[str, Suite]) -> None:
     (case,) = suites[name].cases
