@@ -64,7 +64,10 @@ def settings_of(config: pytest.Config) -> Settings:
     """Resolve the options of a configured session; raises pytest.UsageError."""
     known = vars(config.option)
     ini = {option.key: config.getini(option.key) for option in OPTIONS}
-    return _settle(values_of(known, ini), config.rootpath, config.invocation_params.dir)
+    # Without an ini file pytest takes the common folder of every path on the command line for its root, values of options
+    # included: with `--mtp-checkpoint /models/x` that may be `/`, which is no place for a report.
+    home = config.rootpath if config.inipath else config.invocation_params.dir
+    return _settle(values_of(known, ini), home, config.invocation_params.dir)
 
 
 def _settle(values: Mapping[str, Value], root: Path, invoked_in: Path) -> Settings:

@@ -111,11 +111,16 @@ def test_speculation_off_and_on_give_the_same_graded_answers(tmp_path: Path) -> 
 
 
 def test_synthetic_acceptance_closes_the_gate_and_is_named(tmp_path: Path) -> None:
-    code, text, report = gate(tmp_path, "--mtp-launch", "demo?synth_rates=0.7,0.5,0.3", "--mtp-suite", "builtin:smoke")
+    """Word salad runs to every budget, so the suite is a short one; the control alone names the fault."""
+    tmp_path.joinpath("p.mtp.yaml").write_text(
+        "schema_version: 1\nsuite: p\ncases:\n"
+        "  - {id: a, ask: Why is the sky blue?, sampling: {max_tokens: 24}, expect: {length: {min_words: 1}}}\n"
+    )
+    code, text, report = gate(tmp_path, "--mtp-launch", "demo?synth_rates=0.7,0.5,0.3", "p.mtp.yaml")
     assert code == 1, text
     assert report.gate.verdict == "fail"
     assert "SPEC.parity.material" in {blocking.code for blocking in report.gate.blocking}
-    assert "tokens that the model itself would not choose" in text
+    assert "tokens that the model itself would not choose" in " ".join(text.split())
 
 
 def test_a_head_on_disk_and_the_flag_unset_is_said_with_the_flag_to_set(tmp_path: Path) -> None:
