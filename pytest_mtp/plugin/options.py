@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pytest
-
-from pytest_mtp.core.errors import nearest
 
 OTHER_VARIABLES = frozenset({"PYTEST_MTP_CACHE", "PYTEST_MTP_BFCL"})
 """Read elsewhere: the folder of the demo model, and the wheel that a test of the tool judge reads."""
@@ -17,9 +14,11 @@ OTHER_VARIABLES = frozenset({"PYTEST_MTP_CACHE", "PYTEST_MTP_BFCL"})
 Origin = Literal["command line", "environment", "ini", "default"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
-    """One row: `name` gives `--mtp-name`, `mtp_name` and `PYTEST_MTP_NAME`."""
+class Option(NamedTuple):
+    """One row: `name` gives `--mtp-name`, `mtp_name` and `PYTEST_MTP_NAME`.
+
+    No dataclass: making one costs a millisecond of every pytest run.
+    """
 
     name: str
     metavar: str
@@ -111,8 +110,7 @@ def add_options(parser: pytest.Parser) -> None:
         parser.addini(option.key, option.help, type=option.ini_type, default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
+class Value(NamedTuple):
     """What an option is, and who said so."""
 
     words: tuple[str, ...]
@@ -130,6 +128,8 @@ def _refuse_typos(environ: Mapping[str, str]) -> None:
     known = {option.variable for option in OPTIONS} | OTHER_VARIABLES
     for name in environ:
         if name.startswith("PYTEST_MTP_") and name not in known:
+            from pytest_mtp.core.errors import nearest  # noqa: PLC0415  # the plugin is loaded in every pytest run
+
             raise pytest.UsageError(f"the environment variable {name} is none of ours{nearest(name, sorted(known))}")
     for name in ("PYTEST_MTP_SERVER", "PYTEST_MTP_LAUNCH"):
         if name in environ and not environ[name].strip():
