@@ -6,7 +6,7 @@ unless the answer had been given by then.
 
 from __future__ import annotations
 
-from pytest_mtp.core.case import CALL_KINDS, Expect, Severity
+from pytest_mtp.core.case import CALL_KINDS, COMBINING_KINDS, Expect, Severity
 from pytest_mtp.core.verdict import Finding
 from pytest_mtp.judge.judgement import GradeContext, Judgement, View, conclude
 from pytest_mtp.judge.refusal import refusal_in
@@ -14,14 +14,13 @@ from pytest_mtp.judge.registry import grader_for
 from pytest_mtp.judge.words.markers import MARKED_RULES
 from pytest_mtp.judge.words.normal import excerpt
 
-COMBINED_KINDS = frozenset({"all_of", "any_of", "none_of"})
 _LOST = frozenset({"ANS.unextractable", "ANS.ambiguous", "ANS.json", "ANS.wrong"})
 
 
 def grade(view: View, expect: Expect, context: GradeContext) -> Judgement:
     """The judgement of one expectation. Raises UsageError for a kind or a spec that does not exist."""
     grader = grader_for(expect.kind)
-    if expect.kind in CALL_KINDS or expect.kind in COMBINED_KINDS:
+    if expect.kind in CALL_KINDS or expect.kind in COMBINING_KINDS:
         return grader(view, expect, context)
     if not view.text.strip():
         grader(view, expect, context)  # a spec that cannot be read is told even so

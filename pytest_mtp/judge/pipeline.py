@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_mtp.core.case import CALL_KINDS, Expect
+from pytest_mtp.core.case import CALL_KINDS, COMBINING_KINDS, Expect
 from pytest_mtp.core.exchange import Exchange, Fault
 from pytest_mtp.core.verdict import Finding
 from pytest_mtp.judge.combine import conjunction, parts_of
 from pytest_mtp.judge.degeneration.findings import degeneration_findings
 from pytest_mtp.judge.finish import finish_findings, note_findings
-from pytest_mtp.judge.grading import COMBINED_KINDS
 from pytest_mtp.judge.judgement import GradeContext, Judgement, View, conclude
 from pytest_mtp.judge.reasoning import Split, split_reasoning
 from pytest_mtp.judge.structured.forced import forced_findings
@@ -56,7 +55,7 @@ def _tools(view: View, expects: Sequence[Expect], context: GradeContext) -> list
 
 
 def _of_calls(expect: Expect) -> bool:
-    return expect.kind in CALL_KINDS or (expect.kind in COMBINED_KINDS and any(map(_of_calls, parts_of(expect))))
+    return expect.kind in CALL_KINDS or (expect.kind in COMBINING_KINDS and any(map(_of_calls, parts_of(expect))))
 
 
 def _reasoning(split: Split, view: View, context: GradeContext) -> list[Finding]:

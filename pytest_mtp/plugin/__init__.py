@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,9 +17,6 @@ from pytest_mtp.plugin import hookspecs as hookspecs  # as above
 from pytest_mtp.plugin.collect import BUILT_IN, MISSPELT, NO_SERVER, SUFFIX, CaseItem, SuiteFile
 from pytest_mtp.plugin.keys import RESULT, RUN, SETTINGS, WANTS_DEFAULT_SUITE
 from pytest_mtp.plugin.options import OPTIONS, Value, add_options, values_of
-
-if TYPE_CHECKING:
-    from pytest_mtp.plugin.controller import Controller
 
 DEFAULT_SUITE = "standard"
 CAUTIOUS_WORKERS = 4
@@ -155,8 +152,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     skipped = sum(NO_SERVER in str(report.longrepr) for report in terminalreporter.stats.get("skipped", ()))
     if skipped and config.stash.get(RUN, None) is None:
         terminalreporter.write_line(f"mtp: {skipped} tests of a server were skipped: {NO_SERVER}", yellow=True)
-
-
-def controller_of(config: pytest.Config) -> Controller | None:
-    """The controller plugin of this process, if there is one."""
-    return config.pluginmanager.get_plugin("mtp-controller")
