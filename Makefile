@@ -20,6 +20,7 @@ test: $(STAMP) lint
 
 test-engines: $(STAMP)
 	$(BIN)/pip download --quiet --no-deps --dest $(VENV)/wheels bfcl-eval==2026.3.23
+	$(BIN)/python lanes/environment.py all
 	$(BIN)/pytest -q -m engine tests
 
 lint: $(STAMP)

@@ -71,7 +71,7 @@ def _measure(name: str, asks: Sequence[Ask], context: CheckContext) -> Stratum:
     return Stratum(
         name=name,
         exchanges=exchanges,
-        delta=after.since(before) if after is not None and before is not None else None,
+        delta=after.since(before).acceptance if after is not None and before is not None else None,
         replies=[counts for counts in replies if counts is not None],
     )
 

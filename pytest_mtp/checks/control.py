@@ -62,7 +62,7 @@ def measure_control(context: CheckContext) -> Control:
     before = server.engine.counters(server.client)
     exchanges = {prompt.id: [context.ask_alone(_ask(prompt)) for _ in range(REPEATS)] for prompt in PROMPTS}
     after = server.engine.counters(server.client)
-    delta = after.since(before) if after is not None and before is not None else None
+    delta = after.since(before).acceptance if after is not None and before is not None else None
     every = [exchange for group in exchanges.values() for exchange in group]
     grading = GradeContext(case_severity="model", references={})
     judgements = {p.id: [judge(exchange, p.expect, context=grading) for exchange in exchanges[p.id]] for p in PROMPTS}

@@ -29,8 +29,10 @@ class Endpoint(Record):
 class Acceptance(Record):
     """Counts of draft tokens, defined alike over all engines.
 
-    `drafted` T = draft tokens verified, `accepted` A, `rounds` D = verify
-    steps with at least one draft, `per_position[i]` = rounds whose draft i was accepted. None where not offered.
+    `drafted` T = draft tokens verified, `accepted` A, `rounds` D = verify steps with at least one draft, `per_position[i]` =
+    rounds whose draft i was accepted. None where not offered. `batch_wide`: counts of one reply that cover every request of
+    its batch, and so mean something only when nothing else ran. `tree`: drafts are the nodes of a tree, of which one path can
+    be accepted at most, so that A / T is not comparable with that of a chain.
     """
 
     drafted: int
@@ -38,6 +40,8 @@ class Acceptance(Record):
     rounds: int | None = None
     per_position: tuple[int, ...] = ()
     source: str = ""
+    batch_wide: bool = False
+    tree: bool = False
 
     @property
     def rate(self) -> float | None:
@@ -48,6 +52,14 @@ class Acceptance(Record):
     def mean_length(self) -> float | None:
         """1 + A / D: tokens emitted a verify step, the step's own token included."""
         return 1 + self.accepted / self.rounds if self.rounds else None
+
+    def effective_length(self, emitted: int) -> float | None:
+        """N / (N - A), tokens emitted a forward pass: each emitted token is an accepted draft or comes from a pass of its own.
+
+        Needs no rounds, only `emitted` N tokens. None where no pass is left over, which no server can do.
+        """
+        passes = emitted - self.accepted
+        return emitted / passes if passes > 0 else None
 
     def since(self, before: Acceptance) -> Acceptance:
         """The delta of two readings of the same counters."""
@@ -61,7 +73,48 @@ class Acceptance(Record):
             rounds=rounds,
             per_position=tuple(a - b for a, b in zip(now, then, strict=True)),
             source=self.source,
+            batch_wide=self.batch_wide,
+            tree=self.tree,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters(Record):
+    """Cumulative counters of a whole server since its start, each None where it has none.
+
+    `generated_tokens` are tokens emitted to clients: a delta beyond the usage of our own requests is foreign traffic.
+    `verify_steps` F are forward passes that emitted tokens under speculation, with or without drafts; where it is the only
+    word on speculation, generated_tokens / verify_steps is the mean length.
+    """
+
+    acceptance: Acceptance | None = None
+    generated_tokens: int | None = None
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    verify_steps: int | None = None
+    source: str = ""
+
+    def since(self, before: Counters) -> Counters:
+        """The delta of two readings of the same server."""
+        both = self.acceptance is not None and before.acceptance is not None
+        return Counters(
+            acceptance=self.acceptance.since(before.acceptance) if both and self.acceptance and before.acceptance else None,
+            generated_tokens=_less(self.generated_tokens, before.generated_tokens),
+            prompt_tokens=_less(self.prompt_tokens, before.prompt_tokens),
+            cached_tokens=_less(self.cached_tokens, before.cached_tokens),
+            verify_steps=_less(self.verify_steps, before.verify_steps),
+            source=self.source,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load(Record):
+    """How busy a server says it is, at one moment: requests that run, that wait, and the share of its cache in use (0 to 1)."""
+
+    running: int | None = None
+    waiting: int | None = None
+    cache_used: float | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +132,31 @@ class SpecDecode(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessFacts(Record):
+    """The server's own process, read from the operating system of this machine.
+
+    `command` is its command line with secrets masked. What its engine's adapter reads from it: `model_path` and
+    `drafter_path` as given there (made absolute against the process's folder where they exist on disk), `speculation` as
+    configured, `served_names` under which the model is offered, `sequences` how many requests it runs at once.
+    """
+
+    pid: int
+    started_at: float
+    command: tuple[str, ...]
+    model_path: str | None = None
+    drafter_path: str | None = None
+    served_names: tuple[str, ...] = ()
+    speculation: SpecDecode | None = None
+    sequences: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities(Record):
-    """What the server was seen to offer; False means seen not to, None not tried."""
+    """What the server was seen to offer; False means seen not to, None not tried.
+
+    `cache_proof`: it tells how many prompt tokens came from its cache. `switch_off`: speculation can be left out of a single
+    request.
+    """
 
     logprobs: bool | None = None
     token_ids: bool | None = None
@@ -89,11 +165,19 @@ class Capabilities(Record):
     prefill: bool | None = None  # continues a final assistant message
     request_acceptance: bool | None = None
     usage_in_stream: bool | None = None
+    structured: bool | None = None
+    cache_proof: bool | None = None
+    switch_off: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFacts(Record):
-    """The identity card of a server. `evidence` is one line a reason for the engine's name."""
+    """The identity card of a server. `evidence` is one line a reason for the engine's name.
+
+    `not_offered` names what this server cannot be asked or does not tell, one line each with the reason: checks that need
+    it say so instead of guessing. `sequences` is how many requests the engine runs at once as it tells itself, None where it
+    does not; `concurrency` is how many we send. `process` is known where the server runs on this machine.
+    """
 
     endpoint: Endpoint
     engine: str
@@ -105,8 +189,11 @@ class ServerFacts(Record):
     capabilities: Capabilities = field(default_factory=Capabilities)
     speculation: SpecDecode = field(default_factory=SpecDecode)
     evidence: tuple[str, ...] = ()
+    not_offered: tuple[str, ...] = ()
+    sequences: int | None = None
     launched: bool = False
     pid: int | None = None
+    process: ProcessFacts | None = None
     details: Mapping[str, Json] = field(default_factory=dict)
 
 
@@ -133,3 +220,7 @@ class Control(Record):
     step_checked: int = 0
     step_material: int = 0
     step_neartie: int = 0
+
+
+def _less(now: int | None, before: int | None) -> int | None:
+    return None if now is None or before is None else now - before

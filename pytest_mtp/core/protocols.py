@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.exchange import Exchange, Fault
-from pytest_mtp.core.facts import Acceptance, Control, ServerFacts
+from pytest_mtp.core.facts import Acceptance, Control, Counters, Load, ProcessFacts, ServerFacts
 from pytest_mtp.core.reply import Reply
 
 
@@ -52,7 +52,10 @@ class Lease(Protocol):
 
 
 class Engine(Protocol):
-    """One kind of server: how to know it, read it, and speak its dialect. Stateless."""
+    """One kind of server: how to know it, read it, and speak its dialect. Stateless, but for what `bound` gave it.
+
+    `servers.engines.base.Adapter` answers every method with "not offered": an adapter says what differs.
+    """
 
     @property
     def name(self) -> str:
@@ -61,17 +64,32 @@ class Engine(Protocol):
     def identify(self, client: Client, models: Mapping[str, object]) -> Sequence[str]:
         """Reasons to believe that this is the engine, none when it is not; `models` is the parsed `/v1/models`."""
 
+    def bound(self, facts: ServerFacts) -> Engine:
+        """The adapter of this one server: itself, or a copy that holds what the facts say of its dialect."""
+
     def facts(self, client: Client, facts: ServerFacts) -> ServerFacts:
         """The same facts with what this engine tells about itself."""
 
-    def counters(self, client: Client) -> Acceptance | None:
-        """Cumulative draft counters of the whole server, or None where it has none."""
+    def counters(self, client: Client) -> Counters | None:
+        """Cumulative counters of the whole server, or None where it has none."""
+
+    def load(self, client: Client) -> Load | None:
+        """How busy it is now, or None where it does not tell."""
 
     def acceptance_of(self, reply: Reply) -> Acceptance | None:
         """Draft counts of one reply. None: not offered. drafted 0: offered, and nothing was drafted."""
 
+    def instrumented(self, ask: Ask) -> Ask:
+        """The same ask with the engine's own fields that make its reply tell token ids, cached tokens and drafts."""
+
+    def unspeculated(self, ask: Ask) -> Ask | None:
+        """The same ask answered without speculation, or None where only a restart switches it off."""
+
     def continuation(self, ask: Ask, prefix: str) -> Ask | None:
         """An ask that continues `prefix` as the assistant's own words, or None where this cannot be said."""
+
+    def read_command(self, command: Sequence[str], environ: Mapping[str, str]) -> ProcessFacts | None:
+        """What the command line of a process says, `pid` 0 and the command itself left out; None: not this engine's."""
 
 
 class Server(Protocol):

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.exchange import Exchange, Timeline
-from pytest_mtp.core.facts import Acceptance, Control, Endpoint, ServerFacts, SpecDecode
+from pytest_mtp.core.facts import Acceptance, Control, Counters, Endpoint, ServerFacts, SpecDecode
 from pytest_mtp.core.protocols import Fetched
 from pytest_mtp.core.reply import Reply, Usage
 
@@ -70,9 +70,9 @@ class MemoryServer:
     def facts_of(self) -> ServerFacts:
         return self.facts
 
-    def counters(self, client: object) -> Acceptance | None:
+    def counters(self, client: object) -> Counters | None:
         assert client is self
-        return self.readings.pop(0) if self.readings else None
+        return Counters(acceptance=self.readings.pop(0)) if self.readings else None
 
     def acceptance_of(self, reply: Reply) -> Acceptance | None:
         timings = reply.extras.get("timings")

@@ -82,7 +82,7 @@ def spent(server, *asks):
     """The replies, and how far the server's counters moved."""
     before = server.engine.counters(server.client)
     replies = [server.client.ask(ask).reply for ask in asks]
-    return replies, server.engine.counters(server.client).since(before)
+    return replies, server.engine.counters(server.client).since(before).acceptance
 
 
 def test_the_model_is_the_known_file():
@@ -109,7 +109,7 @@ def test_counters_move_by_what_our_own_replies_say(drafting):
 
 
 def test_the_counters_agree_with_each_other(drafting):
-    counted = drafting.engine.counters(drafting.client)
+    counted = drafting.engine.counters(drafting.client).acceptance
     assert counted.accepted <= counted.drafted <= 3 * counted.rounds
     assert sum(counted.per_position) == counted.accepted
     assert list(counted.per_position) == sorted(counted.per_position, reverse=True)

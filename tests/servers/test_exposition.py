@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_mtp.core.facts import Acceptance
-from pytest_mtp.servers.engines.exposition import draft_counters
+from pytest_mtp.servers.engines.exposition import draft_counts, samples
 
 PLAIN = """\
 # HELP x:spec_decode_num_drafts_total Steps.
@@ -16,6 +16,11 @@ x:spec_decode_num_draft_tokens_total 12.0
 # TYPE x:spec_decode_num_accepted_tokens_total counter
 x:spec_decode_num_accepted_tokens_total 7.0
 """
+
+
+def draft_counters(text, *, prefix):
+    totals = samples(text, prefix=prefix)
+    return totals if totals is None else draft_counts(totals)
 
 
 def test_the_counters_are_read():

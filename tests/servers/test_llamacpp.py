@@ -109,12 +109,12 @@ def test_props_are_not_believed_about_speculation(client_of, recorded):
 
 
 def test_counters_are_read_from_metrics(client_of):
-    counted = LlamaCpp().counters(client_of(metrics="metrics_after_on.txt"))
+    counted = LlamaCpp().counters(client_of(metrics="metrics_after_on.txt")).acceptance
     assert counted == Acceptance(drafted=83, accepted=36, rounds=30, per_position=(16, 13, 7), source="/metrics")
 
 
 def test_counters_exist_before_the_first_draft(client_of):
-    counted = LlamaCpp().counters(client_of(metrics="metrics_before_on.txt"))
+    counted = LlamaCpp().counters(client_of(metrics="metrics_before_on.txt")).acceptance
     assert counted == Acceptance(drafted=0, accepted=0, rounds=0, source="/metrics")
 
 

@@ -1,43 +1,59 @@
-"""Draft counters out of a Prometheus exposition."""
+"""Counters out of a Prometheus exposition."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from pytest_mtp.core.facts import Acceptance
 
+POSITIONS = "spec_decode_num_accepted_tokens_per_pos_total"
 
-def draft_counters(exposition: str, *, prefix: str) -> Acceptance | None:
-    """The counters `{prefix}spec_decode_num_*_total`, or None where they are missing or the text is no exposition.
 
-    Values of several label sets are added up. The per-position counter is absent until the first draft.
+def samples(exposition: str, *, prefix: str) -> Mapping[str, float] | None:
+    """The values of the series that start with `prefix`, by the rest of their name, or None where the text is no exposition.
+
+    Values of several label sets are added up, which is right for counters and for gauges that count things. `_created`
+    gauges, which client libraries write beside each counter, are left out, and so is what is not finite.
     """
     totals: dict[str, float] = {}
-    positions: dict[int, float] = {}
     try:
         for family in text_string_to_metric_families(exposition):
             for sample in family.samples:
                 name = sample.name.removeprefix(prefix)
-                if name == sample.name or not math.isfinite(sample.value):
+                if name == sample.name or name.endswith("_created") or not math.isfinite(sample.value):
                     continue
-                if name == "spec_decode_num_accepted_tokens_per_pos_total":
-                    position = int(sample.labels["position"])
-                    positions[position] = positions.get(position, 0) + sample.value
-                else:
-                    totals[name] = totals.get(name, 0) + sample.value
+                if name == POSITIONS:
+                    name = f"{name}/{int(sample.labels['position'])}"
+                totals[name] = totals.get(name, 0) + sample.value
     except (ValueError, KeyError):
         return None
+    return totals
+
+
+def draft_counts(totals: Mapping[str, float], *, source: str = "/metrics") -> Acceptance | None:
+    """The counters `spec_decode_num_*_total`, or None where they are missing.
+
+    The per-position counter is absent until the first draft.
+    """
     drafted = totals.get("spec_decode_num_draft_tokens_total")
     accepted = totals.get("spec_decode_num_accepted_tokens_total")
     if drafted is None or accepted is None:
         return None
     rounds = totals.get("spec_decode_num_drafts_total")
+    positions = {int(name.removeprefix(f"{POSITIONS}/")): value for name, value in totals.items() if name.startswith(f"{POSITIONS}/")}
     return Acceptance(
         drafted=int(drafted),
         accepted=int(accepted),
         rounds=None if rounds is None else int(rounds),
         per_position=tuple(int(positions.get(index, 0)) for index in range(max(positions, default=-1) + 1)),
-        source="/metrics",
+        source=source,
     )
+
+
+def whole(totals: Mapping[str, float], name: str) -> int | None:
+    """One count, None where it is missing."""
+    value = totals.get(name)
+    return None if value is None else int(value)

@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_mtp.core.ask import Ask
-from pytest_mtp.core.facts import Acceptance, ServerFacts, SpecDecode
+from pytest_mtp.core.facts import Acceptance, Counters, Load, ServerFacts, SpecDecode
 from pytest_mtp.core.protocols import Client
 from pytest_mtp.core.reply import Reply
+from pytest_mtp.servers.engines.base import Adapter
 from pytest_mtp.servers.engines.document import count, fetch_json, mapping, owners, text
-from pytest_mtp.servers.engines.exposition import draft_counters
+from pytest_mtp.servers.engines.llamacpp import llama_counters, llama_load
 from pytest_mtp.servers.engines.prefill import with_final_assistant
 from pytest_mtp.servers.engines.timings import timings_acceptance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fake:
+class Fake(Adapter):
     """Speaks llama.cpp's dialect under a signature of its own; `speculates` as there."""
 
     name: str = "fake"
@@ -44,15 +45,24 @@ class Fake:
             facts,
             engine_version=text(told.get("version")),
             concurrency=count(told.get("concurrency")) or facts.concurrency,
+            sequences=count(told.get("concurrency")),
             context_length=count(told.get("context_length")) or facts.context_length,
             speculation=configured,
             details={**facts.details, "speculative": enabled},
         )
 
-    def counters(self, client: Client) -> Acceptance | None:
+    def bound(self, facts: ServerFacts) -> Fake:
+        """With what `/fake/info` said of speculation."""
+        speculative = facts.details.get("speculative")
+        return dataclasses.replace(self, speculates=speculative) if isinstance(speculative, bool) else self
+
+    def counters(self, client: Client) -> Counters | None:
         """Of the whole server since its start."""
-        got = client.fetch("/metrics")
-        return draft_counters(got.text, prefix="fake:") if got.ok else None
+        return llama_counters(client, prefix="fake:")
+
+    def load(self, client: Client) -> Load | None:
+        """From `/metrics`."""
+        return llama_load(client, prefix="fake:")
 
     def acceptance_of(self, reply: Reply) -> Acceptance | None:
         """From `timings`, as llama.cpp."""

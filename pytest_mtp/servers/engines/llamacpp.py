@@ -8,18 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_mtp.core.ask import Ask
-from pytest_mtp.core.facts import Acceptance, ServerFacts, SpecDecode
+from pytest_mtp.core.facts import Acceptance, Counters, Load, ServerFacts, SpecDecode
 from pytest_mtp.core.protocols import Client
 from pytest_mtp.core.record import Json
 from pytest_mtp.core.reply import Reply
+from pytest_mtp.servers.engines.base import Adapter
 from pytest_mtp.servers.engines.document import count, fetch_json, items, mapping, owners, text
-from pytest_mtp.servers.engines.exposition import draft_counters
+from pytest_mtp.servers.engines.exposition import draft_counts, samples, whole
 from pytest_mtp.servers.engines.prefill import with_final_assistant
 from pytest_mtp.servers.engines.timings import timings_acceptance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlamaCpp:
+class LlamaCpp(Adapter):
     """`speculates` is what `/slots` says of the configuration, None where it is not known."""
 
     name: str = "llamacpp"
@@ -56,16 +57,25 @@ class LlamaCpp:
             facts,
             engine_version=facts.engine_version or (None if build is None or build.startswith("b0-") else build),
             concurrency=total or facts.concurrency,
+            sequences=total,
             context_length=context or facts.context_length,
             capabilities=dataclasses.replace(facts.capabilities, tools=tools if isinstance(tools, bool) else facts.capabilities.tools),
             speculation=_configuration(slots),
             details={**facts.details, **details},
         )
 
-    def counters(self, client: Client) -> Acceptance | None:
+    def bound(self, facts: ServerFacts) -> LlamaCpp:
+        """With what `/slots` said of speculation."""
+        speculative = facts.details.get("speculative")
+        return dataclasses.replace(self, speculates=speculative) if isinstance(speculative, bool) else self
+
+    def counters(self, client: Client) -> Counters | None:
         """Of the whole server since its start; None where it runs without `--metrics`."""
-        got = client.fetch("/metrics")
-        return draft_counters(got.text, prefix="llamacpp:") if got.ok else None
+        return llama_counters(client, prefix="llamacpp:")
+
+    def load(self, client: Client) -> Load | None:
+        """From `/metrics`."""
+        return llama_load(client, prefix="llamacpp:")
 
     def acceptance_of(self, reply: Reply) -> Acceptance | None:
         """From `timings`, streamed or not."""
@@ -74,6 +84,29 @@ class LlamaCpp:
     def continuation(self, ask: Ask, prefix: str) -> Ask | None:
         """A final assistant message is continued. Its reply repeats the prefix in `content`, though not in logprobs."""
         return with_final_assistant(ask, prefix)
+
+
+def llama_counters(client: Client, *, prefix: str) -> Counters | None:
+    """The counters of llama.cpp's `/metrics`, under whatever prefix."""
+    got = client.fetch("/metrics")
+    totals = samples(got.text, prefix=prefix) if got.ok else None
+    if not totals:
+        return None
+    return Counters(
+        acceptance=draft_counts(totals),
+        generated_tokens=whole(totals, "tokens_predicted_total"),
+        prompt_tokens=whole(totals, "prompt_tokens_total"),
+        source="/metrics",
+    )
+
+
+def llama_load(client: Client, *, prefix: str) -> Load | None:
+    """The gauges of llama.cpp's `/metrics`."""
+    got = client.fetch("/metrics")
+    totals = samples(got.text, prefix=prefix) if got.ok else None
+    if not totals or "requests_processing" not in totals:
+        return None
+    return Load(running=whole(totals, "requests_processing"), waiting=whole(totals, "requests_deferred"), source="/metrics")
 
 
 def _meta(models: object, model: str) -> dict[str, Json] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 from pytest_mtp.core.errors import UsageError, nearest
@@ -37,11 +36,7 @@ def identify(client: Client, models: Mapping[str, object]) -> tuple[Engine, tupl
 def engine_of(facts: ServerFacts) -> Engine:
     """The adapter for a server whose facts are known, with what they say of its dialect."""
     if facts.engine == "generic":
-        return Generic(continues=bool(facts.capabilities.prefill))
+        return Generic().bound(facts)
     if facts.engine not in _ENGINES:
         raise UsageError(f"no adapter for engine {facts.engine!r}{nearest(facts.engine, engine_names())}")
-    engine = _ENGINES[facts.engine]
-    speculative = facts.details.get("speculative")
-    if isinstance(engine, LlamaCpp | Fake) and isinstance(speculative, bool):
-        return dataclasses.replace(engine, speculates=speculative)
-    return engine
+    return _ENGINES[facts.engine].bound(facts)
