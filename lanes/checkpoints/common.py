@@ -1,0 +1,98 @@
+"""What the tiny checkpoints share: SmolLM2's tokenizer, written anew in Hugging Face's files, and tensors as safetensors.
+
+The models themselves are random or trivial by construction, so that they are made in seconds and need no training. Only the
+tokenizer must be a real one; it comes out of the base model of the demo, which is downloaded once into the user's cache.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+
+from pytest_mtp.servers.demo.base import base_model
+from pytest_mtp.servers.demo.cache import cache_dir, locked
+
+VOCABULARY = 49152
+BOS, EOS = 1, 2
+CONTEXT = 4096
+
+Tensor = NDArray[np.float32]
+Tensors = dict[str, Tensor]
+
+_CONTROL = 3  # in `tokenizer.ggml.token_type`
+_TEMPLATE = Path(__file__).with_name("chat.jinja")
+
+
+def normal(rng: np.random.Generator, *shape: int, scale: float) -> Tensor:
+    """Gaussian noise of that standard deviation."""
+    return (rng.standard_normal(shape) * scale).astype(np.float32)
+
+
+def write_checkpoint(folder: Path, *, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """A folder as the hub would have it: configuration, one file of float32 weights, tokenizer and chat template.
+
+    The bytes depend on the arguments and on the base model alone. Files that are there are replaced.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_json(folder / "config.json", config)
+    _write_json(folder / "generation_config.json", {"bos_token_id": BOS, "eos_token_id": EOS, "pad_token_id": EOS})
+    plain = {name: np.ascontiguousarray(values, np.float32) for name, values in sorted(tensors.items())}
+    save_file(plain, folder / "model.safetensors", metadata={"format": "pt"})
+    write_tokenizer(folder)
+
+
+def write_tokenizer(folder: Path) -> None:
+    """SmolLM2's byte-level BPE: 49152 tokens, digits one by one, and the chat template that lies beside this file."""
+    kept = cache_dir() / "demo"
+    kept.mkdir(exist_ok=True)
+    with locked(kept):
+        reader = gguf.GGUFReader(base_model(kept))
+    said = {name: field.contents() for name, field in reader.fields.items() if name.startswith("tokenizer.ggml.")}
+    tokens, kinds = said["tokenizer.ggml.tokens"], said["tokenizer.ggml.token_type"]
+    assert len(tokens) == VOCABULARY
+    assert (said["tokenizer.ggml.bos_token_id"], said["tokenizer.ggml.eos_token_id"]) == (BOS, EOS)
+    special = [number for number, kind in enumerate(kinds) if kind == _CONTROL]
+    _write_json(folder / "tokenizer.json", _tokenizer(tokens, said["tokenizer.ggml.merges"], special))
+    names = {"bos_token": tokens[BOS], "eos_token": tokens[EOS], "pad_token": tokens[EOS], "unk_token": tokens[0]}
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": CONTEXT, "clean_up_tokenization_spaces": False}
+    template = _TEMPLATE.read_text(encoding="utf-8").strip()
+    (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
+    _write_json(folder / "tokenizer_config.json", {**names, **settings, "chat_template": template})
+
+
+def _tokenizer(tokens: list[str], merges: list[str], special: list[int]) -> dict[str, Any]:
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": number, "content": tokens[number], **flags} for number in special],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True}, byte_level]},
+        "post_processor": None,
+        "decoder": byte_level,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": False,
+            "vocab": {token: number for number, token in enumerate(tokens)},
+            "merges": [merge.split(" ") for merge in merges],
+        },
+    }
+
+
+def _write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False), encoding="utf-8")
