@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from pytest_mtp.checkpoint.errors import CheckpointError
 from pytest_mtp.checkpoint.gguf_cursor import Cursor
@@ -127,7 +128,7 @@ def _laid_out(
 ) -> tuple[Tensor, ...]:
     found: dict[str, Tensor] = {}
     starts = sorted({offset for _, _, _, offset in described})
-    following = dict(zip(starts, [*starts[1:], max(cursor.size - base, 0)], strict=True))
+    following = dict(pairwise([*starts, max(cursor.size - base, 0)]))
     for name, shape, kind, offset in described:
         where = f"the tensor {name[:80]!r}"
         if name in found:

@@ -1,7 +1,9 @@
-"""Tiny checkpoints in the real formats: safetensors by the safetensors package where it is installed, GGUF by gguf."""
+"""Tiny checkpoints in the real formats, written by the safetensors and the gguf package."""
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import json
 import math
 import struct
@@ -10,13 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import safetensors
 
 BYTES = {"F64": 8, "F32": 4, "BF16": 2, "F16": 2, "F8_E4M3": 1, "U8": 1, "I8": 1, "U32": 4, "I32": 4, "I64": 8}
+LIBRARY_WORDS = {
+    "F64": "float64", "F32": "float32", "BF16": "bfloat16", "F16": "float16", "F8_E4M3": "float8_e4m3fn", "U8": "uint8", "I8": "int8",
+    "U32": "uint32", "I32": "int32", "I64": "int64",
+}  # fmt: skip
 HIDDEN, WIDE, WORDS = 16, 24, 40
 
 Spec = tuple[str, tuple[int, ...]] | tuple[str, tuple[int, ...], bytes]
 
 
+@functools.cache
 def filled(nbytes: int, seed: int = 1) -> bytes:
     """Neither zero nor constant, and finite in every float type."""
     return bytes((index * 7 + seed) % 59 + 1 for index in range(nbytes))
@@ -39,7 +47,7 @@ def shape_of(name: str) -> tuple[int, ...]:
 
 
 def safetensors_bytes(tensors: Mapping[str, Spec], metadata: Mapping[str, str] | None = None) -> bytes:
-    """The format by hand, in the spelling of the safetensors library."""
+    """The format by hand, for files that are then damaged, and in the order that is given: the package sorts."""
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     pieces, at = [], 0
     for name, spec in tensors.items():
@@ -102,15 +110,27 @@ class Maker:
         return join | self.block(prefix, dtype=dtype)
 
     def save(self, path: Path, tensors: Mapping[str, Spec], metadata: Mapping[str, str] | None = None) -> Path:
-        """One file; through the safetensors package where it is installed."""
+        """One file, written by the safetensors package."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            from safetensors import safe_open  # noqa: PLC0415  # the tests run without it too
-        except ImportError:
-            safe_open = None
+        pieces = {name: spec[2] if len(spec) == 3 else filled(math.prod(spec[1]) * BYTES[spec[0]]) for name, spec in tensors.items()}
+        held = {name: ctypes.create_string_buffer(data, len(data)) for name, data in pieces.items()}
+        safetensors.serialize_file(
+            {
+                name: safetensors.TensorSpec(
+                    dtype=LIBRARY_WORDS[spec[0]], shape=spec[1], data_ptr=ctypes.addressof(held[name]), data_len=len(pieces[name])
+                )
+                for name, spec in tensors.items()
+            },
+            path,
+            metadata=dict(metadata) if metadata else None,
+        )
+        return path
+
+    def save_in_order(self, path: Path, tensors: Mapping[str, Spec], metadata: Mapping[str, str] | None = None) -> Path:
+        """The same by hand: another writer may keep another order, and the package must still read it."""
         path.write_bytes(safetensors_bytes(tensors, metadata))
-        if safe_open is not None and "F8_E4M3" not in {spec[0] for spec in tensors.values()}:
-            with safe_open(path, framework="numpy") as real:  # the real library must agree that this is a file of its format
+        if "F8_E4M3" not in {spec[0] for spec in tensors.values()}:
+            with safetensors.safe_open(path, framework="numpy") as real:
                 assert set(real.keys()) == set(tensors)
         return path
 
@@ -123,14 +143,16 @@ class Maker:
         index: bool = True,
         name: str = "model",
         metadata: Mapping[str, str] | None = None,
+        sorted_by_package: bool = True,
     ) -> Path:
-        """A model folder; with several shards the tensors are dealt out in order."""
+        """A model folder; with several shards the tensors are dealt out in order. The package sorts the names of each file."""
         folder = self.base / name
         folder.mkdir(parents=True, exist_ok=True)
+        save = self.save if sorted_by_package else self.save_in_order
         if config is not None:
             (folder / "config.json").write_text(json.dumps(config))
         if shards == 1:
-            self.save(folder / "model.safetensors", tensors, metadata)
+            save(folder / "model.safetensors", tensors, metadata)
             return folder
         names = list(tensors)
         size = math.ceil(len(names) / shards)
@@ -138,7 +160,7 @@ class Maker:
         for number in range(shards):
             file = f"model-{number + 1:05d}-of-{shards:05d}.safetensors"
             held = names[number * size : (number + 1) * size]
-            self.save(folder / file, {name: tensors[name] for name in held}, metadata)
+            save(folder / file, {name: tensors[name] for name in held}, metadata)
             weight_map |= dict.fromkeys(held, file)
         if index:
             self.write_index(folder, weight_map)
@@ -157,8 +179,9 @@ class Maker:
         self, tensors: Sequence[str], *, arch: str = "glm4moe", nextn: int | None = 1, blocks: int = 3, name: str = "m.gguf", **keys: Any
     ) -> Path:
         """Written by the gguf package; every matrix is (H, H) or what its name asks for, in F32."""
-        np = pytest.importorskip("numpy")
-        gguf = pytest.importorskip("gguf")
+        import gguf  # noqa: PLC0415  # these two cost half a second, which the tests of safetensors need not wait for
+        import numpy as np  # noqa: PLC0415
+
         path = self.base / name
         writer = gguf.GGUFWriter(path, arch)
         writer.add_block_count(blocks + (nextn or 0))

@@ -40,7 +40,8 @@ def test_shards_and_the_order_of_keys_change_nothing(make, seed: int, shards: in
     chance = random.Random(seed)
     shuffled = dict(chance.sample(list(tensors.items()), len(tensors)))
     config = dict(chance.sample(list(config.items()), len(config)))
-    assert essence(inspect_checkpoint(str(make.folder(shuffled, config, shards=shards, name=f"s{seed}-{shards}")))) == expected
+    folder = make.folder(shuffled, config, shards=shards, name=f"s{seed}-{shards}", sorted_by_package=False)
+    assert essence(inspect_checkpoint(str(folder))) == expected
 
 
 def test_renamed_shards_change_nothing(make) -> None:
