@@ -51,5 +51,5 @@ def test_an_unknown_server_gets_the_nearest_word_and_a_way_out(tmp_path):
 
 def test_missing_extras_are_one_line(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in ("gguf", "xllamacpp") else object())
-    with pytest.raises(UsageError, match=r"^the demo server needs gguf, xllamacpp: pip install 'pytest-mtp\[demo\]'$"):
+    with pytest.raises(UsageError, match=r"^the demo needs gguf, xllamacpp: pip install 'pytest-mtp\[demo\]'$"):
         plan({})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -50,11 +50,11 @@ def _kept_or_made(progress: Callable[[str], None]) -> Path:
     return target
 
 
-def require_extras() -> None:
+def require_extras(packages: Sequence[str] = _EXTRAS) -> None:
     """Raise UsageError, one line, when a package of the demo is missing."""
-    missing = [name for name in _EXTRAS if importlib.util.find_spec(name) is None]
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        raise UsageError(f"the demo server needs {', '.join(missing)}: pip install 'pytest-mtp[demo]'")
+        raise UsageError(f"the demo needs {', '.join(missing)}: pip install 'pytest-mtp[demo]'")
 
 
 def _check(found: str) -> None:

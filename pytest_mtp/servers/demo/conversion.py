@@ -132,15 +132,15 @@ def _write_trunk(writer: Any, reader: Any, shape: Shape) -> None:
     for tensor in reader.tensors:
         rows = np.array(tensor.data)
         if tensor.name.endswith("attn_q.weight"):
-            rows = _split_half(rows, shape.heads, shape.head_width)
+            rows = split_half(rows, shape.heads, shape.head_width)
         elif tensor.name.endswith("attn_k.weight"):
-            rows = _split_half(rows, shape.kv_heads, shape.head_width)
+            rows = split_half(rows, shape.kv_heads, shape.head_width)
         writer.add_tensor(tensor.name, rows, raw_dtype=tensor.tensor_type)
         if tied and tensor.name == "token_embd.weight":
             writer.add_tensor("output.weight", rows, raw_dtype=tensor.tensor_type)
 
 
-def _split_half(rows: NDArray[Any], heads: int, head_width: int) -> NDArray[Any]:
+def split_half(rows: NDArray[Any], heads: int, head_width: int) -> NDArray[Any]:
     """Rows 0 1 2 3 ... of each head become 0 2 ... 1 3 ...: from the interleaved to the split-half rotary layout."""
     import numpy as np  # noqa: PLC0415 (an extra)
 
