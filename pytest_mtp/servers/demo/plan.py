@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from pytest_mtp.core.errors import UsageError
 from pytest_mtp.core.facts import SpecDecode
@@ -14,6 +15,7 @@ from pytest_mtp.servers.launched import Plan
 from pytest_mtp.servers.params import Params
 
 MODEL = "SmolLM2-135M-Instruct-MTP"
+TEMPLATE = Path(__file__).with_name("tools.jinja")
 
 _DEEPEST = 8
 
@@ -30,20 +32,19 @@ def plan(params: Mapping[str, Json]) -> Plan:
     if len(rates) > depth:
         raise UsageError(f"parameter 'synth_rates' of the demo server has {len(rates)} rates for a depth of {depth}")
     words = [
-        "--n-ctx",
-        str(given.whole("n_ctx", default=8192, highest=65536)),
-        "--n-parallel",
-        str(given.whole("n_parallel", default=2, highest=16)),
+        *("--ctx-size", str(given.whole("n_ctx", default=8192, highest=65536))),
+        *("--parallel", str(given.whole("n_parallel", default=2, highest=16))),
+        *("--chat-template-file", str(TEMPLATE), "--metrics", "--props", "--no-warmup"),
     ]
-    words += ["--depth", str(depth)] if speculation else ["--no-speculation"]
-    words += ["--synth-rates", ",".join(map(str, rates))] if speculation and rates else []
+    words += ["--spec-type", "draft-mtp", "--spec-draft-n-max", str(depth)] if speculation else []
+    words += ["--spec-synth-rates", ",".join(map(str, rates))] if speculation and rates else []
     port = given.whole("port", default=0, highest=65535)
     require_extras()
     model = assemble()
 
     def command(port: int, alias: str) -> Sequence[str]:
-        names = ["--alias", MODEL, "--alias", alias]
-        return [sys.executable, "-m", "pytest_mtp.servers.demo.child", "--model", str(model), "--port", str(port), *names, *words]
+        program = [sys.executable, "-m", "pytest_mtp.servers.llamacpp.child"]
+        return [*program, "--model", str(model), "--port", str(port), "--alias", f"{MODEL},{alias}", *words]
 
     return Plan(
         command=command,

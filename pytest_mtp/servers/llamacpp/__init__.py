@@ -1,0 +1,1 @@
+"""llama.cpp's server: its command line, and a program that serves it through the xllamacpp bindings."""
