@@ -10,8 +10,8 @@ from pytest_mtp.suites.parsing import parse
 from pytest_mtp.suites.text import MAX_BYTES
 
 
-def read(path: Path, shown: str) -> Document:
-    """Raise SuiteError for whatever is wrong with the file, its bytes or its YAML."""
+def read(path: Path, shown: str, *, keys: str = "schema_version, suite") -> Document:
+    """Raise SuiteError for whatever is wrong with the file, its bytes or its YAML; `keys` are what it begins with."""
     try:
         if not path.is_file() and not path.is_dir() and path.exists():
             raise SuiteError("not a regular file", path=shown, line=1)
@@ -22,5 +22,5 @@ def read(path: Path, shown: str) -> Document:
     document = parse(content, shown)
     if not isinstance(document.value, dict):
         what = "a list" if isinstance(document.value, list) else "a single value"
-        raise document.error(f"expected a mapping with the keys schema_version, suite, ..., got {what}")
+        raise document.error(f"expected a mapping with the keys {keys}, ..., got {what}")
     return document

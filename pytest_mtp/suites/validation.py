@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_mtp.suites.document import Document, Place
-from pytest_mtp.suites.schema import SUITE, acceptor, complaints, schemas
+from pytest_mtp.suites.schema import OURS, SUITE, SchemaFolder, schemas
 
 
-def validate(document: Document, file: str) -> None:
-    """Raise SuiteError with the problem to mend first."""
-    _validate(document, document.value, file, "", ())
+def validate(document: Document, file: str, folder: SchemaFolder = OURS) -> None:
+    """Raise SuiteError with the problem to mend first; `file` is a schema of `folder`."""
+    _validate(document, document.value, file, "", (), folder=folder)
 
 
 def validate_suite(document: Document) -> None:
@@ -30,10 +30,10 @@ def validate_expect(document: Document) -> None:
     _validate(document, document.value, SUITE, "/definitions/expect", ())
 
 
-def _validate(document: Document, value: Any, file: str, pointer: str, at: Place) -> None:
-    if acceptor(file, pointer)(value):
+def _validate(document: Document, value: Any, file: str, pointer: str, at: Place, *, folder: SchemaFolder = OURS) -> None:
+    if folder.acceptor(file, pointer)(value):
         return
     from pytest_mtp.suites.explain import explain  # noqa: PLC0415  # only an unsound file pays for explanations
 
-    problem = explain(complaints(value, file, pointer), lambda found: document.line(found.place, key=found.key), at)
+    problem = explain(folder.complaints(value, file, pointer), lambda found: document.line(found.place, key=found.key), at)
     raise document.error(problem.text, problem.place, key=problem.key)

@@ -1,0 +1,1 @@
+"""How to start a server: YAML files to profiles, and the profiles that come with the package."""
