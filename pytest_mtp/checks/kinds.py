@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from pytest_mtp.core.case import Case
@@ -13,8 +13,11 @@ from pytest_mtp.core.verdict import Verdict
 
 Check = Callable[[Case, CheckContext], Verdict]
 
-BUILT_IN = ("golden", "tools", "acceptance", "throughput")
-EXCLUSIVE = frozenset({"acceptance", "throughput"})
+PROBES: Mapping[str, bool] = {"budgets": False}
+"""The probes, each a module of checks/probes, and whether it needs the server for itself."""
+
+BUILT_IN = ("golden", "tools", "acceptance", "throughput", *PROBES)
+EXCLUSIVE = frozenset({"acceptance", "throughput", *(name for name, alone in PROBES.items() if alone)})
 
 _registered: dict[str, Check] = {}
 
@@ -33,6 +36,8 @@ def forget(kind: str) -> None:
 
 def check_for(kind: str) -> Check:
     """The function that runs a case of this kind."""
+    if kind in PROBES:
+        return cast("Check", importlib.import_module(f"pytest_mtp.checks.probes.{kind}").PROBE.run)
     if kind in BUILT_IN:
         return cast("Check", importlib.import_module(f"pytest_mtp.checks.{kind}").run)
     try:

@@ -79,6 +79,12 @@ CODES = _rows(
     ),
     ("PROTO.usage", "critical", "The token counts contradict each other or the reply", "Billing and acceptance figures rest on them."),
     ("PROTO.usage_missing", "note", "The reply carries no token counts", "Per-token figures are not available without them."),
+    (
+        "PROTO.budget",
+        "critical",
+        "More tokens than max_tokens allows, or fewer where the reply says length",
+        "Clients size buffers and bills by it.",
+    ),
     ("PROTO.param", "note", "An option was ignored or refused in the wrong way", "See the engine's documentation for the option."),
     (
         "PROTO.refused",

@@ -36,7 +36,7 @@ class CaseBuilder:
             for bracket, chosen in combinations(matrix):
                 settings = settings_of(written, defaults, chosen, index)
                 if "check" in written:
-                    yield self._case(index, "", settings, check=written["check"], params=written["with"])
+                    yield self._case(index, "", settings, check=written["check"], params=written.get("with", {}))
                 else:
                     yield self._question(index, bracket, settings)
 

@@ -1,0 +1,58 @@
+"""The max_tokens ladder: a budget is never exceeded, and a reply that says `length` has spent it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.core.ask import Ask, Sampling
+from pytest_mtp.core.case import Case
+from pytest_mtp.core.exchange import Exchange
+
+RUNGS = (1, 2, 3, 5, 8, 17)
+"""Around the usual draft depths: a step that accepts several drafts is what overruns a budget."""
+
+_PROMPT = "Count from one to one hundred in words, separated by commas."
+
+
+def look(case: Case, sent: Sent) -> Sequence[Sight]:
+    """Each rung streamed and not."""
+    rungs = cast("Sequence[int]", case.params.get("rungs", RUNGS))
+    asks = [_ask(rung, stream=stream) for rung in rungs for stream in (False, True)]
+    return [_sight(exchange) for exchange in sent.many(asks)]
+
+
+def _ask(rung: int, *, stream: bool) -> Ask:
+    return Ask(messages=({"role": "user", "content": _PROMPT},), sampling=Sampling(temperature=0.0, max_tokens=rung), stream=stream)
+
+
+def _sight(exchange: Exchange) -> Sight:
+    condition = "streamed" if exchange.ask.stream else "unstreamed"
+    fault = fault_finding(exchange)
+    if fault is not None or exchange.reply is None:
+        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+    reply, budget = exchange.reply, exchange.ask.sampling.max_tokens or 0
+    counted = len(reply.token_ids) or (reply.usage.completion_tokens if reply.usage else None)
+    if counted is None:
+        return Sight(condition=condition, unreached="neither token ids nor usage tell how many tokens came")
+    where = f"max_tokens {budget}, {condition}"
+    evidence = {"max_tokens": budget, "tokens": counted, "finish_reason": reply.finish_reason, "text": reply.text[:200]}
+    if counted > budget:
+        title = f"{counted} tokens came for max_tokens {budget}"
+        return Sight(condition=condition, findings=(finding("PROTO.budget", title, where=where, evidence=evidence),), culprit=exchange)
+    if reply.finish_reason == "length" and counted < budget:
+        title = f"finish reason length after {counted} of {budget} tokens"
+        return Sight(condition=condition, findings=(finding("PROTO.budget", title, where=where, evidence=evidence),), culprit=exchange)
+    return Sight(condition=condition)
+
+
+PROBE = Probe(
+    name="budgets",
+    about="max_tokens 1, 2, 3, 5, 8, 17: never exceeded, and spent where the reply says so",
+    requests=lambda case: 2 * len(cast("Sequence[int]", case.params.get("rungs", RUNGS))),
+    tokens=lambda case: 2 * sum(cast("Sequence[int]", case.params.get("rungs", RUNGS))),
+    look=look,
+    sees=("token-budget-ladder",),
+)
