@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_mtp.checkpoint.weights import Weights
 from pytest_mtp.core.record import Record
+from pytest_mtp.core.weights import Weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

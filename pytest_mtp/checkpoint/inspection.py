@@ -11,9 +11,9 @@ from pytest_mtp.checkpoint.looked import Looked
 from pytest_mtp.checkpoint.model import ModelFacts
 from pytest_mtp.checkpoint.pairing import Pairing
 from pytest_mtp.checkpoint.values import ValuesRead
-from pytest_mtp.checkpoint.weights import Weights
 from pytest_mtp.core.record import Record
 from pytest_mtp.core.verdict import Finding
+from pytest_mtp.core.weights import Weights
 
 Answer = Literal["present", "absent", "contradiction"]
 

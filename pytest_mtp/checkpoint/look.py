@@ -15,8 +15,9 @@ from pytest_mtp.checkpoint.recipe import recipe_findings
 from pytest_mtp.checkpoint.scopes import Place, Sorted, sort
 from pytest_mtp.checkpoint.storage import Storage
 from pytest_mtp.checkpoint.unknown import by_shape
-from pytest_mtp.checkpoint.weights import Weights, weigh
+from pytest_mtp.checkpoint.weights import weigh
 from pytest_mtp.core.verdict import Finding
+from pytest_mtp.core.weights import Weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,48 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from pytest_mtp.checkpoint.head import Found
 from pytest_mtp.checkpoint.model import ModelFacts
 from pytest_mtp.checkpoint.scopes import Sorted
 from pytest_mtp.checkpoint.storage import Storage
 from pytest_mtp.checkpoint.tensor import Tensor
-from pytest_mtp.core.record import Record
+from pytest_mtp.core.weights import Weights
 
 _EMBEDDING = re.compile(
     r"(?:^|\.)(?:embed_tokens|tok_embeddings|word_embeddings|token_embd|embeddings|wte|embed)\.(?:weight|scales|biases|qweight)$"
 )
 _OUTPUT = re.compile(r"(?:^|\.)(?:lm_head|unembed|embed_out)\.|^output\.(?:weight|scales|biases)$")
 _MODALITY = re.compile(r"(?i)vision|visual|vit\.|image|audio|speech|projector|resampler|merger")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights(Record):
-    """Bytes as stored.
-
-    `active_bytes` is what decoding one token reads: every dense weight, `experts_per_token` of `experts`, the output matrix
-    (the embedding where it is tied); the one row of the embedding is left out.
-
-    `draft_bytes` is what one draft reads: the head's active weights and the output matrix that it uses. `kv_bytes_per_token`
-    is at 16 bits; None where the config does not say enough. `bits_per_weight` is over the matrices of the trunk's blocks.
-    """
-
-    total_bytes: int
-    trunk_bytes: int
-    expert_bytes: int
-    embedding_bytes: int
-    output_bytes: int
-    head_bytes: int
-    other_bytes: int
-    parameters: int
-    active_bytes: int
-    draft_bytes: int
-    routed_bytes: int
-    experts: int | None
-    experts_per_token: int | None
-    kv_bytes_per_token: int | None
-    bits_per_weight: float
 
 
 def weigh(parts: Sorted, heads: Sequence[Found], facts: ModelFacts, storage: Storage) -> Weights:

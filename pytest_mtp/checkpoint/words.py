@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pytest_mtp.checkpoint.ceiling import Ceiling
 from pytest_mtp.checkpoint.head import Head
 from pytest_mtp.checkpoint.inspection import Inspection
-from pytest_mtp.checkpoint.weights import Weights
+from pytest_mtp.core.weights import Weights
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 

@@ -11,6 +11,7 @@ from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.exchange import Exchange, Fault
 from pytest_mtp.core.facts import Acceptance, Control, Counters, Load, ProcessFacts, ServerFacts
 from pytest_mtp.core.reply import Reply
+from pytest_mtp.core.weights import Weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,9 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """Lower case, as on the command line."""
+
+    def recognise(self, reply: Reply) -> Sequence[str]:
+        """Reasons from the first reply alone, its headers and its fingerprint; none where these do not tell. No request."""
 
     def identify(self, client: Client, models: Mapping[str, object]) -> Sequence[str]:
         """Reasons to believe that this is the engine, none when it is not; `models` is the parsed `/v1/models`."""
@@ -124,6 +128,10 @@ class CheckContext(Protocol):
     @property
     def lease(self) -> Lease:
         """Of that server."""
+
+    @property
+    def weights(self) -> Weights | None:
+        """Of the checkpoint that the user named beside the server; None where none was."""
 
     def control(self) -> Control:
         """The control of this run: measured at the first call in any process, the same value afterwards."""

@@ -9,6 +9,7 @@ from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.facts import Control
 from pytest_mtp.core.protocols import Lease, Server
+from pytest_mtp.core.weights import Weights
 from pytest_mtp.plugin.pool import AskPool
 
 
@@ -24,10 +25,11 @@ class CaseContext:
         alone: Callable[[Ask], Exchange],
         control: Callable[[], Control],
         planned: Sequence[Future[Exchange]] = (),
+        weights: Weights | None = None,
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`pool` sends under the shared lease, `alone` under none."""
-        self.server, self.lease, self.control, self.progress = server, lease, control, progress
+        self.server, self.lease, self.control, self.progress, self.weights = server, lease, control, progress, weights
         self._pool, self._alone, self._planned = pool, alone, list(planned)
         self.exchanges: list[Exchange] = []
 

@@ -76,7 +76,8 @@ class Controller:
             self._give_up(error)
         forget_evidence(self.settings.report_dir)
         if not self._distributed():
-            run = Run(self.settings, self._bound(), self.folder, processes=1, worker="")
+            weights = self.inspection.weights if self.inspection else None
+            run = Run(self.settings, self._bound(), self.folder, processes=1, worker="", weights=weights)
             run.evidence.redact = lambda record: self.config.hook.pytest_mtp_redact(record=record)
             self.config.stash[RUN] = run
 
@@ -86,6 +87,7 @@ class Controller:
         node.workerinput["mtp"] = {
             "facts": self.server.facts.to_dict() if self.server else None,
             "folder": str(self.folder),
+            "weights": self.inspection.weights.to_dict() if self.inspection else None,
             "processes": len(node.config.getvalue("tx")) or 1,
             "wants_default_suite": self.config.stash[WANTS_DEFAULT_SUITE],
         }

@@ -20,6 +20,7 @@ from pytest_mtp.core.facts import Control, ServerFacts
 from pytest_mtp.core.protocols import Server
 from pytest_mtp.core.run import CaseResult
 from pytest_mtp.core.verdict import Finding, Verdict
+from pytest_mtp.core.weights import Weights
 from pytest_mtp.judge.gate import closes
 from pytest_mtp.plugin.ahead import Ahead
 from pytest_mtp.plugin.context import CaseContext
@@ -40,9 +41,11 @@ class ControlUnusable(Exception):  # noqa: N818  # a conclusion, not an error
 class Run:
     """Lives in the controller without xdist, in each worker with it. `server` is bound, never owned, here."""
 
-    def __init__(self, settings: Settings, server: Server, folder: Path, *, processes: int, worker: str) -> None:
-        """`processes` share the server's concurrency."""
-        self.settings, self.server, self.worker = settings, server, worker
+    def __init__(
+        self, settings: Settings, server: Server, folder: Path, *, processes: int, worker: str, weights: Weights | None = None
+    ) -> None:
+        """`processes` share the server's concurrency; `weights` are those of the checkpoint that the user named."""
+        self.settings, self.server, self.worker, self.weights = settings, server, worker, weights
         self.shared = SharedFolder(folder)
         self.lease = FileLease(folder)
         self.health = Health(server, self.shared)
@@ -106,7 +109,8 @@ class Run:
     def context(self, planned: Sequence[Future[Exchange]] = ()) -> CaseContext:
         """For one case, or for one Python test."""
         return CaseContext(
-            server=self.server, lease=self.lease, pool=self._pool, alone=self._ask, control=self.control, planned=planned
+            server=self.server, lease=self.lease, pool=self._pool, alone=self._ask, control=self.control, planned=planned,
+            weights=self.weights,
         )  # fmt: skip
 
     def close(self) -> None:

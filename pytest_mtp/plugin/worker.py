@@ -11,6 +11,7 @@ import pytest
 from pytest_mtp.checks import kinds
 from pytest_mtp.core.errors import UsageError
 from pytest_mtp.core.facts import ServerFacts
+from pytest_mtp.core.weights import Weights
 from pytest_mtp.judge import registry
 from pytest_mtp.plugin.keys import RUN, WANTS_DEFAULT_SUITE
 from pytest_mtp.plugin.run import Run
@@ -26,7 +27,8 @@ def start_worker(config: pytest.Config, settings: Settings, given: dict[str, Any
     facts = ServerFacts.from_dict(given["facts"])
     server = connect(facts, api_key=settings.api_key, timeout_s=settings.timeout_s)
     worker: str = config.workerinput["workerid"]  # type: ignore[attr-defined]  # set by xdist in workers
-    run = Run(settings, server, Path(given["folder"]), processes=given["processes"], worker=worker)
+    weights = Weights.from_dict(given["weights"]) if given["weights"] else None
+    run = Run(settings, server, Path(given["folder"]), processes=given["processes"], worker=worker, weights=weights)
     run.evidence.redact = lambda record: config.hook.pytest_mtp_redact(record=record)
     config.stash[RUN] = run
     config.add_cleanup(run.close)

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_mtp.checkpoint.ceiling import ceiling
 from pytest_mtp.checkpoint.verdict import inspect_checkpoint
-from pytest_mtp.checkpoint.weights import Weights
+from pytest_mtp.core.weights import Weights
 
 DENSE = Weights(
     total_bytes=4_000_000_000,

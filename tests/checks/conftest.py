@@ -12,6 +12,7 @@ from pytest_mtp.core.exchange import Exchange, Timeline
 from pytest_mtp.core.facts import Acceptance, Control, Counters, Endpoint, ServerFacts, SpecDecode
 from pytest_mtp.core.protocols import Fetched
 from pytest_mtp.core.reply import Reply, Usage
+from pytest_mtp.core.weights import Weights
 
 Answer = Callable[[Ask], Reply]
 
@@ -25,6 +26,7 @@ class MemoryServer:
     """Client, engine, lease and server in one. `answer` maps an ask to a reply; `readings` are the counters, in order."""
 
     name = "memory"
+    weights: Weights | None = None
 
     def __init__(self, answer: Answer, readings: Sequence[Acceptance] = (), speculation: SpecDecode | None = None) -> None:
         self.answer, self.readings, self.asked = answer, list(readings), list[Ask]()
