@@ -21,7 +21,7 @@ def introduce(client: Client, endpoint: Endpoint, found: Discovery, first: Reply
 
     The engine's own pages are read last: some of them fill only after a request.
     """
-    engine, reasons = identify(client, found.document)
+    engine, reasons = identify(client, found.document, first)
     probed = probe(client, engine, first)
     facts = ServerFacts(
         endpoint=endpoint,

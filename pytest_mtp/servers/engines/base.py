@@ -17,6 +17,10 @@ class Adapter(ABC):
     __slots__ = ()
     name: str
 
+    def recognise(self, reply: Reply) -> Sequence[str]:  # noqa: ARG002 (it signs nowhere in a reply)
+        """None."""
+        return ()
+
     @abstractmethod
     def identify(self, client: Client, models: Mapping[str, object]) -> Sequence[str]:
         """As the Protocol says."""

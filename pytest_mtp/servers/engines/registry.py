@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pytest_mtp.core.errors import UsageError, nearest
 from pytest_mtp.core.facts import ServerFacts
 from pytest_mtp.core.protocols import Client, Engine
+from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.engines.fake import Fake
 from pytest_mtp.servers.engines.generic import Generic
 from pytest_mtp.servers.engines.llamacpp import LlamaCpp
@@ -24,8 +25,11 @@ def engine_names() -> tuple[str, ...]:
     return (*_ENGINES, "generic")
 
 
-def identify(client: Client, models: Mapping[str, object]) -> tuple[Engine, tuple[str, ...]]:
-    """The first engine that gives reasons for itself, with them."""
+def identify(client: Client, models: Mapping[str, object], first: Reply | None = None) -> tuple[Engine, tuple[str, ...]]:
+    """The first engine that gives reasons for itself, with them: by a reply that is there already, else by its pages."""
+    for engine in _ENGINES.values():
+        if first and (reasons := tuple(engine.recognise(first))):
+            return engine, reasons
     for engine in _ENGINES.values():
         if reasons := tuple(engine.identify(client, models)):
             return engine, reasons
