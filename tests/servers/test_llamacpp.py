@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_mtp.core.ask import Ask, Sampling
-from pytest_mtp.core.facts import Acceptance, Endpoint, ServerFacts
+from pytest_mtp.core.facts import Acceptance, Endpoint, Load, ServerFacts, SpecDecode
 from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.engines.llamacpp import LlamaCpp
 from pytest_mtp.servers.engines.registry import engine_of, identify
@@ -173,3 +173,85 @@ def test_a_continued_reply_repeats_its_prefix(client_of):
     reply = client_of(chat="chat_continued.json").ask(ASK).reply
     assert reply.text == "The sky is blue because of"
     assert "".join(entry.token for entry in reply.logprobs) == " blue because of"
+
+
+MTP = ("--spec-type", "draft-mtp", "--spec-draft-n-max", "3")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param(
+            MTP,
+            SpecDecode(method="draft-mtp", depth=3, evidence=("command line: --spec-type draft-mtp, at most 3 drafts a step",)),
+            id="mtp",
+        ),
+        pytest.param(
+            ("--spec-type=ngram-mod", "--spec-ngram-mod-n-max=8"),
+            SpecDecode(method="ngram-mod", depth=8, evidence=("command line: --spec-type ngram-mod, at most 8 drafts a step",)),
+            id="ngram",
+        ),
+        pytest.param(
+            ("-md", "d.gguf"), SpecDecode(evidence=("command line: a draft model without --spec-type",)), id="a-draft-model-is-enough"
+        ),
+        pytest.param((), SpecDecode(state="inactive", evidence=("command line: neither --spec-type nor a draft model",)), id="off"),
+        pytest.param(
+            ("--spec-type", "none", "-md", "d.gguf"), SpecDecode(state="inactive", evidence=("command line: --spec-type none",)), id="none"
+        ),
+        pytest.param(
+            ("--spec-type", "draft-mtp", "--spec-synth-rates", "0.7"),
+            SpecDecode(
+                method="draft-mtp",
+                evidence=(
+                    "command line: --spec-type draft-mtp",
+                    "command line: synthetic acceptance (--spec-synth-rates): its text is wrong on purpose",
+                ),
+            ),
+            id="synthetic",
+        ),
+    ],
+)
+def test_a_command_line_says_how_speculation_is_configured(words, expected):
+    assert LlamaCpp().read_command(["/opt/bin/llama-server", "-m", "m.gguf", *words], {}).speculation == expected
+
+
+def test_a_command_line_says_what_is_loaded_and_under_which_names():
+    command = ["llama-server", "--model", "/models/m.gguf", "-md", "/models/d.gguf", "-a", "x,y", "-np", "4", "--mlock", "--api-key", "k"]
+    said = LlamaCpp().read_command(command, {})
+    assert (said.model_path, said.drafter_path, said.served_names, said.sequences) == ("/models/m.gguf", "/models/d.gguf", ("x", "y"), 4)
+    assert (said.pid, said.command) == (0, ())
+
+
+def test_our_own_program_is_read_alike_and_runs_one_sequence_unless_told():
+    child = ["/usr/bin/python3", "-m", "pytest_mtp.servers.llamacpp.child"]
+    assert LlamaCpp().read_command([*child, "--model=m.gguf"], {}).sequences == 1
+    assert LlamaCpp().read_command([*child, "--extra", "-m m.gguf -np 3"], {}).sequences == 3
+    assert LlamaCpp().read_command(["llama-server", "--model=m.gguf"], {}).sequences is None
+    assert LlamaCpp().read_command(["llama-server"], {"LLAMA_ARG_MODEL": "m.gguf"}).model_path == "m.gguf"
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["vllm", "serve", "m"], ["python", "-m", "mlx_lm.server", "--model", "llama-server-notes"]], ids=str
+)
+def test_another_program_is_not_read(command):
+    assert LlamaCpp().read_command(command, {}) is None
+
+
+def test_what_it_does_not_offer_is_named(client_of):
+    speculating = LlamaCpp().facts(client_of(props="props.json", slots="slots_on.json", metrics="metrics_after_on.txt"), bare_facts())
+    assert [line.split(":")[0] for line in speculating.not_offered] == [
+        "draft rounds of one reply",
+        "logprobs under speculation",
+        "speculation off for one request",
+    ]
+    plain = LlamaCpp().facts(client_of(props="props.json", slots="slots_off.json"), bare_facts())
+    assert plain.not_offered == ("counters of the whole server: /metrics is off; start it with --metrics",)
+    seen = speculating.capabilities
+    assert (seen.structured, seen.cache_proof, seen.switch_off) == (True, True, False)
+
+
+def test_load_is_that_of_the_metrics_else_of_the_slots(client_of):
+    busy = [{"id": 0, "is_processing": True}, {"id": 1, "is_processing": False}]
+    assert LlamaCpp().load(client_of(slots=busy)) == Load(running=1, source="/slots")
+    assert LlamaCpp().load(client_of(slots=busy, metrics="metrics_after_on.txt")) == Load(running=0, waiting=0, source="/metrics")
+    assert LlamaCpp().load(client_of()) is None

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_mtp.core.errors import UsageError
 from pytest_mtp.servers.llamacpp.child import filled, settings
-from pytest_mtp.servers.llamacpp.options import OPTIONS, parsed, told
+from pytest_mtp.servers.llamacpp.options import OPTIONS, of_our_own, parsed, told
 
 NEEDED = ("--model", "m.gguf", "--port", "1234")
 
@@ -113,8 +113,44 @@ def test_a_field_that_a_release_lacks_is_said_only_when_it_was_asked_for():
 
 
 def test_the_program_says_in_one_line_what_is_wrong():
-    command = [sys.executable, "-m", "pytest_mtp.servers.llamacpp.child", "--prot", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run("--prot", "1")
     assert done.returncode == 1
     assert done.stderr.startswith("error: unknown option '--prot' (did you mean '--port'?)")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_our_own_words_are_taken_out_and_further_words_split_as_a_shell_would():
+    program, words = of_our_own(["--program", "llama-server", "-c", "1", "--extra", "--alias 'a b' --mlock"])
+    assert (program, words) == ("llama-server", ["-c", "1", "--alias", "a b", "--mlock"])
+    assert of_our_own(["-c", "1"]) == (None, ["-c", "1"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(["--extra"], "option --extra needs a value", id="no-value"),
+        pytest.param(["--extra", "'a"], "cannot be split into words: No closing quotation", id="open-quote"),
+    ],
+)
+def test_our_own_words_are_refused_too(words, message):
+    with pytest.raises(UsageError, match=message):
+        of_our_own(words)
+
+
+def run(*words):
+    command = [sys.executable, "-m", "pytest_mtp.servers.llamacpp.child", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_another_program_takes_the_place_of_ours_with_the_same_words(tmp_path):
+    program = tmp_path / "llama-server"
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    done = run("--program", str(program), "--model", "m.gguf", "--unheard-of", "1", "--extra", "--mlock")
+    assert (done.returncode, done.stdout) == (0, "--model m.gguf --unheard-of 1 --mlock\n")
+
+
+def test_a_program_that_is_not_there_is_said(tmp_path):
+    done = run("--program", str(tmp_path / "llama-server"))
+    assert done.returncode == 1
+    assert "llama-server cannot be run: No such file or directory" in done.stderr

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_mtp.core.ask import Ask
-from pytest_mtp.core.facts import Acceptance, Counters, Load, ServerFacts, SpecDecode
+from pytest_mtp.core.facts import Acceptance, Capabilities, Counters, Load, ProcessFacts, ServerFacts, SpecDecode
 from pytest_mtp.core.protocols import Client
 from pytest_mtp.core.record import Json
 from pytest_mtp.core.reply import Reply
@@ -17,6 +17,7 @@ from pytest_mtp.servers.engines.document import count, fetch_json, items, mappin
 from pytest_mtp.servers.engines.exposition import draft_counts, samples, whole
 from pytest_mtp.servers.engines.prefill import with_final_assistant
 from pytest_mtp.servers.engines.timings import timings_acceptance
+from pytest_mtp.servers.llamacpp.command import read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +53,15 @@ class LlamaCpp(Adapter):
         details: dict[str, Json] = {key: value for key, value in told.items() if value is not None}
         if template := text(props.get("chat_template")):
             details["template_fingerprint"] = hashlib.sha256(template.encode()).hexdigest()
-        tools = mapping(props.get("chat_template_caps")).get("supports_tools")
         return dataclasses.replace(
             facts,
             engine_version=facts.engine_version or (None if build is None or build.startswith("b0-") else build),
             concurrency=total or facts.concurrency,
             sequences=total,
             context_length=context or facts.context_length,
-            capabilities=dataclasses.replace(facts.capabilities, tools=tools if isinstance(tools, bool) else facts.capabilities.tools),
+            capabilities=_capabilities(facts.capabilities, props),
             speculation=_configuration(slots),
+            not_offered=(*facts.not_offered, *_not_offered(client, slots)),
             details={**facts.details, **details},
         )
 
@@ -74,8 +75,9 @@ class LlamaCpp(Adapter):
         return llama_counters(client, prefix="llamacpp:")
 
     def load(self, client: Client) -> Load | None:
-        """From `/metrics`."""
-        return llama_load(client, prefix="llamacpp:")
+        """From `/metrics`, else the slots that are at work."""
+        slots = () if (told := llama_load(client, prefix="llamacpp:")) else items(fetch_json(client, "/slots"))
+        return Load(running=sum(slot.get("is_processing") is True for slot in slots), source="/slots") if slots else told
 
     def acceptance_of(self, reply: Reply) -> Acceptance | None:
         """From `timings`, streamed or not."""
@@ -84,6 +86,10 @@ class LlamaCpp(Adapter):
     def continuation(self, ask: Ask, prefix: str) -> Ask | None:
         """A final assistant message is continued. Its reply repeats the prefix in `content`, though not in logprobs."""
         return with_final_assistant(ask, prefix)
+
+    def read_command(self, command: Sequence[str], environ: Mapping[str, str]) -> ProcessFacts | None:
+        """Of `llama-server`, and of the program that serves llama.cpp here."""
+        return read(command, environ)
 
 
 def llama_counters(client: Client, *, prefix: str) -> Counters | None:
@@ -107,6 +113,30 @@ def llama_load(client: Client, *, prefix: str) -> Load | None:
     if not totals or "requests_processing" not in totals:
         return None
     return Load(running=whole(totals, "requests_processing"), waiting=whole(totals, "requests_deferred"), source="/metrics")
+
+
+def _capabilities(seen: Capabilities, props: Mapping[str, object]) -> Capabilities:
+    """Grammars force a schema, `timings.cache_n` counts cached tokens; fields of a request do not reach the drafter."""
+    tools = mapping(props.get("chat_template_caps")).get("supports_tools")
+    return dataclasses.replace(
+        seen, tools=tools if isinstance(tools, bool) else seen.tools, structured=True, cache_proof=True, switch_off=False
+    )
+
+
+def _not_offered(client: Client, slots: Sequence[Mapping[str, object]]) -> Sequence[str]:
+    lines = []
+    if not client.fetch("/metrics").ok:
+        lines.append("counters of the whole server: /metrics is off; start it with --metrics")
+    if not slots:
+        lines.append("configuration of speculation: /slots is off; start it with --slots")
+    if _speculates(slots) is False:
+        return lines
+    return (
+        *lines,
+        "draft rounds of one reply: timings count drafted and accepted tokens and no verify steps",
+        "logprobs under speculation: tokens of a verify step come with 0.0 and no alternatives",
+        "speculation off for one request: no field reaches the drafter; restart without --spec-type",
+    )
 
 
 def _meta(models: object, model: str) -> dict[str, Json] | None:

@@ -3,19 +3,23 @@
 It takes the words of `llama-server` that `options` lists, so that a launch profile is the same for both programs. It needs
 the xllamacpp bindings and no build of llama.cpp. What differs: without `--threads` there is one thread, since ggml's threads
 wait for each other in a busy loop and on a shared machine two are slower than one; `/slots` is on, and there are no web pages.
+
+Two words are our own. `--program llama-server` runs that program with the other words in the place of this process;
+`--extra 'WORD ...'` adds words that are split as a shell would.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pytest_mtp.core.errors import UsageError
-from pytest_mtp.servers.llamacpp.options import Value, parsed
+from pytest_mtp.servers.llamacpp.options import Value, of_our_own, parsed
 
 _DEFAULTS: Mapping[str, Value] = {
     "hostnames": ("127.0.0.1",),
@@ -30,6 +34,9 @@ _FOLLOWERS = ("cpuparams_batch.n_threads", "speculative.draft.cpuparams.n_thread
 def main(words: Sequence[str]) -> None:
     """Serve until SIGTERM. A wrong word, a taken port or an unreadable model ends with a line on stderr."""
     try:
+        program, words = of_our_own(words)
+        if program:
+            _become(program, words)
         values = settings(words)
         xllamacpp = _bindings()
     except UsageError as error:
@@ -84,6 +91,13 @@ def _as_bound(xllamacpp: Any, field: str, value: Value) -> Any:
     if isinstance(value, tuple):
         return set(value) if field == "model_alias" else list(value)
     return value
+
+
+def _become(program: str, words: Sequence[str]) -> NoReturn:
+    try:
+        os.execvp(program, [program, *words])  # noqa: S606 (no shell is wanted)
+    except OSError as error:
+        raise UsageError(f"{program} cannot be run: {error.strerror}; give the path of llama-server, or leave `program` out") from None
 
 
 def _bindings() -> Any:

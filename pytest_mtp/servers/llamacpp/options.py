@@ -6,6 +6,7 @@ read by them, other words left aside.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -106,6 +107,25 @@ _REMOVED = {
     **dict.fromkeys(("--draft-min", "--draft-n-min"), "--spec-draft-n-min"),
 }
 _YES = frozenset({"1", "true", "on", "enabled"})
+
+
+def of_our_own(words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """What our child takes beside them: the program to run in its place, and the words left with those of `--extra` split.
+
+    Raise UsageError for a word without its value.
+    """
+    rest, taken = list(words), dict[str, str]()
+    for word in ("--program", "--extra"):
+        while word in rest:
+            place = rest.index(word)
+            if place + 1 == len(rest):
+                raise UsageError(f"option {word} needs a value")
+            taken[word] = rest[place + 1]
+            del rest[place : place + 2]
+    try:
+        return taken.get("--program"), [*rest, *shlex.split(taken.get("--extra", ""))]
+    except ValueError as error:  # an open quote
+        raise UsageError(f"option --extra: {taken['--extra']!r} cannot be split into words: {error}") from None
 
 
 def parsed(words: Sequence[str]) -> dict[str, Value]:
