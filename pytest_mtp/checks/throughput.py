@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from pytest_mtp.checks.limit import Decoded, drafting, limit_measures
 from pytest_mtp.checks.prompts import strata_of
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.errors import NotOffered
 from pytest_mtp.core.exchange import Exchange
-from pytest_mtp.core.protocols import CheckContext
+from pytest_mtp.core.facts import Acceptance
+from pytest_mtp.core.protocols import CheckContext, Engine
 from pytest_mtp.core.verdict import Finding, Interval, Measure, Verdict
 from pytest_mtp.judge.statistics import quantile
 
@@ -24,6 +26,14 @@ class Row:
     ttft_s: float
     decode_s: float
     chunks: int
+    first: int
+    prompt: int
+    drafts: Acceptance | None
+
+    @property
+    def decoded(self) -> Decoded:
+        """Without the first chunk, whose tokens came with the prompt's own pass."""
+        return Decoded(tokens=self.tokens - self.first, decode_s=self.decode_s, context=self.prompt + self.tokens // 2)
 
 
 def run(case: Case, context: CheckContext) -> Verdict:
@@ -32,7 +42,11 @@ def run(case: Case, context: CheckContext) -> Verdict:
     strata = strata_of(case, default_max_tokens=64, stream=True)
     rows: dict[str, list[Row]] = {name: [] for name in strata}
     exchanges = 0
+    server = context.server
+    before = None
     for turn in range(warmup + rounds):
+        if turn == warmup:
+            before = server.engine.counters(server.client)
         context.progress(f"throughput, {'warm-up' if turn < warmup else f'round {turn - warmup + 1} of {rounds}'}")
         for place in range(max(map(len, strata.values()), default=0)):
             for name, asks in strata.items():
@@ -47,22 +61,49 @@ def run(case: Case, context: CheckContext) -> Verdict:
                         case_id=case.id, outcome="BLOCKED", reason=f"{finding.code}: {finding.title}", findings=(finding,),
                         measures=measures, exchanges=exchanges,
                     )  # fmt: skip
-                row = _row(exchange)
+                row = _row(exchange, server.engine)
                 if row is not None and turn >= warmup:
                     rows[name].append(row)
     if exchanges and not any(rows.values()):
         raise NotOffered("no token counts in streamed replies (usage), so no speed per token")
-    return Verdict(case_id=case.id, outcome="PASS", measures=_all_measures(rows), exchanges=exchanges)
+    after = server.engine.counters(server.client)
+    counted = after.since(before).acceptance if before is not None and after is not None else None
+    measures = (*_all_measures(rows), *_limits(case, context, rows, counted))
+    return Verdict(case_id=case.id, outcome="PASS", measures=measures, exchanges=exchanges)
 
 
-def _row(exchange: Exchange) -> Row | None:
+def _limits(case: Case, context: CheckContext, rows: dict[str, list[Row]], counted: Acceptance | None) -> list[Measure]:
+    """Drafts by the replies of each stratum where they tell, else by the counters over all strata."""
+    bandwidth = cast("float | None", case.params.get("bandwidth_gb_s"))
+    if bandwidth is None:
+        return []
+    depth = context.control().speculation.depth or context.server.facts.speculation.depth
+    emitted = sum(row.tokens for group in rows.values() for row in group)
+    overall = drafting([counted], emitted=emitted, configured_depth=depth)
+    found: list[Measure] = []
+    for name, group in rows.items():
+        if group:
+            own = drafting([row.drafts for row in group], emitted=sum(row.tokens for row in group), configured_depth=depth)
+            decoded = [row.decoded for row in group]
+            found += limit_measures(name, decoded, weights=context.weights, bandwidth_gb_s=bandwidth, drafts=own or overall)
+    return found
+
+
+def _row(exchange: Exchange, engine: Engine) -> Row | None:
     reply, line = exchange.reply, exchange.timeline
     if reply is None or reply.usage is None or not reply.usage.completion_tokens or line.total_s is None or line.ttft_s is None:
         return None
-    carrying = sum(1 for chunk in line.chunks if chunk.characters)
+    carrying = [chunk for chunk in line.chunks if chunk.characters]
     return Row(
-        tokens=reply.usage.completion_tokens, total_s=line.total_s, ttft_s=line.ttft_s, decode_s=line.decode_s or 0.0, chunks=carrying
-    )  # fmt: skip
+        tokens=reply.usage.completion_tokens,
+        total_s=line.total_s,
+        ttft_s=line.ttft_s,
+        decode_s=line.decode_s or 0.0,
+        chunks=len(carrying),
+        first=(carrying[0].token_count if carrying else None) or 1,
+        prompt=reply.usage.prompt_tokens or 0,
+        drafts=engine.acceptance_of(reply),
+    )
 
 
 def _all_measures(rows: dict[str, list[Row]]) -> tuple[Measure, ...]:

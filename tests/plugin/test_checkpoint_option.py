@@ -49,3 +49,23 @@ def test_a_wrong_path_is_said_before_anything_is_started(pytester: pytest.Pytest
     result = pytester.runpytest_inprocess("--mtp-server", "http://127.0.0.1:1", "--mtp-checkpoint", "nowhere")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--mtp-checkpoint: *nowhere*"])
+
+
+SPEED = """\
+schema_version: 1
+suite: x
+cases:
+  - id: speed
+    check: throughput
+    with: {bandwidth_gb_s: 273, rounds: 1, warmup: 0, max_tokens: 8, prompts: {prose: [Tell a story.]}}
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "xdist"])
+def test_the_throughput_check_knows_the_ceiling(gate: GateRun, pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    plain_model(pytester.path / "model")
+    outcome = gate("--mtp-launch", "fake?speculation=off", "--mtp-checkpoint", "model", *workers, suite=SPEED)
+    (case,) = [case for case in outcome.report.cases if case.kind == "throughput"]
+    found = {measure.name: measure.value for measure in case.verdict.measures}
+    assert found["decode_ceiling_tps"] == pytest.approx(273e9 / 192)
+    assert found["of_ceiling"] is not None
