@@ -138,6 +138,9 @@ class ProcessFacts(Record):
     `command` is its command line with secrets masked. What its engine's adapter reads from it: `model_path` and
     `drafter_path` as given there (made absolute against the process's folder where they exist on disk), `speculation` as
     configured, `served_names` under which the model is offered, `sequences` how many requests it runs at once.
+    `parents` are the ids of the processes above it, nearest first. Of the files, where we see the same ones as the process:
+    `real_paths` maps each path that it or its server names to where that leads now, and `newest_file` of model and drafter
+    was last written, or last linked, at `newest_at`, Unix time in seconds.
     """
 
     pid: int
@@ -148,6 +151,10 @@ class ProcessFacts(Record):
     served_names: tuple[str, ...] = ()
     speculation: SpecDecode | None = None
     sequences: int | None = None
+    parents: tuple[int, ...] = ()
+    real_paths: Mapping[str, str] = field(default_factory=dict)
+    newest_file: str | None = None
+    newest_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,6 +69,10 @@ DESCRIPTIONS: Mapping[str, Mapping[str, str]] = {
         "served_names": "Names under which the model is offered.",
         "speculation": "What the command line configures, which proves nothing.",
         "sequences": "Requests that it is told to run at once.",
+        "parents": "Ids of the processes above it, nearest first.",
+        "real_paths": "Where each path leads, symbolic links followed; empty where we do not see the process's files.",
+        "newest_file": "The file of model and drafter that was last written or last linked.",
+        "newest_at": "When, Unix time in seconds.",
     },
     "SpecDecode": {
         "state": "active needs drafts that moved with our own requests; dead is configured or drafting with nothing accepted.",

@@ -32,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             speculation=options.speculation == "on",
             concurrency=options.concurrency,
             max_concurrency=options.max_concurrency,
+            door=options.door,
+            workers=options.workers,
             context_length=options.context_length,
             token_delay_ms=options.token_delay_ms,
             api_key=os.environ.get(options.api_key_env) if options.api_key_env else None,
@@ -74,6 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--speculation", choices=("on", "off"), default="on")
     parser.add_argument("--concurrency", type=int, default=8, help="as told under /fake/info")
     parser.add_argument("--max-concurrency", type=int, metavar="N", help="503 beyond it")
+    parser.add_argument("--door", type=int, metavar="N", help="429 beyond it, as a proxy in front would answer")
+    parser.add_argument("--workers", type=int, metavar="N", help="requests that are generated at once; the others wait")
     parser.add_argument("--context-length", type=int, default=32_768, metavar="TOKENS")
     parser.add_argument("--token-delay-ms", type=float, default=0.0, metavar="X", help="time of one decoding step")
     parser.add_argument("--api-key-env", metavar="VAR", help="name of the variable that holds the key to ask for")

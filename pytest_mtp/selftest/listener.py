@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_mtp import __version__
 from pytest_mtp.selftest.fault_doors import Door
 from pytest_mtp.selftest.metrics import exposition
-from pytest_mtp.selftest.request import BadRequest, parse
+from pytest_mtp.selftest.request import BadRequest, ChatRequest, parse
 from pytest_mtp.selftest.wire import Frame
 
 if TYPE_CHECKING:
@@ -72,6 +73,16 @@ def cut(connection: socket.socket) -> None:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
         return  # the other side was first
+
+
+def _taken(seats: threading.BoundedSemaphore | None, held: ExitStack) -> bool:
+    """A seat for as long as `held` lives; no limit is always a seat."""
+    if seats is None:
+        return True
+    if not seats.acquire(blocking=False):
+        return False
+    held.callback(seats.release)
+    return True
 
 
 def encode(payload: Mapping[str, Any]) -> bytes:
@@ -170,23 +181,23 @@ class _Handler(BaseHTTPRequestHandler):
         fake.seen.append(body)
         if body.get("model") not in (None, fake.alias):
             raise BadRequest(f"The model `{body['model']}` does not exist.", status=404, kind="NotFoundError")
-        if fake.seats is not None and not fake.seats.acquire(blocking=False):
-            self._error(503, "All slots are taken", "unavailable_error", headers={"Retry-After": "0"})
-            return
-        with fake.counters.lock:
-            fake.counters.running += 1
-        try:
+        with ExitStack() as held:
+            if not _taken(fake.entrance, held):
+                self._error(429, "Too many parallel requests", "rate_limit_error", headers={"Retry-After": "1"})
+            elif not _taken(fake.seats, held):
+                self._error(503, "All slots are taken", "unavailable_error", headers={"Retry-After": "0"})
+            else:
+                self._serve(request)
+
+    def _serve(self, request: ChatRequest) -> None:
+        fake = self.server.fake
+        with fake.at_work():
             made, steps = fake.engine.answer(request)
             if isinstance(made, tuple):
                 self._stream(made)
             else:
                 fake.ended.wait(fake.step_s * steps)
                 self._send(200, encode(made))
-        finally:
-            with fake.counters.lock:
-                fake.counters.running -= 1
-            if fake.seats is not None:
-                fake.seats.release()
 
     def _body(self) -> bytes | None:
         """The request's body, or None after an error was sent. What is not read cannot be followed by a request."""

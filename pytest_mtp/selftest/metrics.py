@@ -25,9 +25,14 @@ def exposition(counters: Counters, *, created: float) -> str:
                 {f'{{position="{place}"}}': n for place, n in enumerate(counters.per_position)},
             ),
         ]
-        running = counters.running
-    lines = [f"# HELP {PREFIX}num_requests_running Requests being answered.", f"# TYPE {PREFIX}num_requests_running gauge"]
-    lines.append(f"{PREFIX}num_requests_running {float(running)}")
+        running, waiting = counters.running, counters.waiting
+    lines = []
+    for name, words, value in (
+        ("running", "Requests being answered.", running),
+        ("waiting", "Requests that wait.", waiting),
+    ):
+        gauge = f"{PREFIX}num_requests_{name}"
+        lines += [f"# HELP {gauge} {words}", f"# TYPE {gauge} gauge", f"{gauge} {float(value)}"]
     for name, words, samples in families:
         if not samples:
             continue

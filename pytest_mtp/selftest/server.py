@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -42,12 +43,19 @@ class FakeServer:
         speculation: bool = True,
         concurrency: int = 8,
         max_concurrency: int | None = None,
+        door: int | None = None,
+        workers: int | None = None,
         context_length: int = 32_768,
         token_delay_ms: float = 0.0,
         api_key: str | None = None,
         seed: int = 0,
     ) -> None:
-        """Raise UsageError for an unknown fault or dialect and for a broken answer book, OSError for a taken port."""
+        """Raise UsageError for an unknown fault or dialect and for a broken answer book, OSError for a taken port.
+
+        `concurrency` is told and limits nothing. `door` requests are let in as by a proxy, which answers 429 beyond them; the
+        engine behind takes `max_concurrency` and answers 503 beyond them; `workers` of those are generated at once, the others
+        wait. None is no limit.
+        """
         own = AnswerBook() if answers is None else read_book(answers) if isinstance(answers, Path) else _book(answers)
         self.alias, self.speculation, self.concurrency, self.context_length = alias, speculation, concurrency, context_length
         self.api_key, self.seed = api_key, seed
@@ -57,6 +65,8 @@ class FakeServer:
         slow = max((armed.number for armed in self.armed if armed.fault.trait == "slow"), default=0)
         self.step_s = max(token_delay_ms, slow) / 1000
         self.seats = threading.BoundedSemaphore(max_concurrency) if max_concurrency else None
+        self.entrance = threading.BoundedSemaphore(door) if door else None
+        self.workers = threading.BoundedSemaphore(workers) if workers else None
         self.counters = Counters(depth=self.depth)
         self.engine = Engine(
             alias=alias,
@@ -108,6 +118,24 @@ class FakeServer:
         self.died = True
         self.ended.set()
         threading.Thread(target=self.stop, daemon=True).start()  # a request cannot wait for the end of its own server
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Held while a request is generated; waits for a worker. The counters tell of both."""
+        with self.counters.lock:
+            self.counters.waiting += 1
+        if self.workers is not None:
+            self.workers.acquire()
+        with self.counters.lock:
+            self.counters.waiting -= 1
+            self.counters.running += 1
+        try:
+            yield
+        finally:
+            with self.counters.lock:
+                self.counters.running -= 1
+            if self.workers is not None:
+                self.workers.release()
 
     def door(self, *, chat: bool) -> Door:
         """What the faults do to the request that comes now."""

@@ -69,6 +69,7 @@ class Counters:
     accepted: int = 0
     per_position: list[int] = field(default_factory=list)
     running: int = 0
+    waiting: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.discovery import Discovery
 from pytest_mtp.servers.engines.document import count, items
 from pytest_mtp.servers.engines.registry import engine_of, identify
+from pytest_mtp.servers.local import process_behind
 from pytest_mtp.servers.probes import probe
 
 DEFAULT_CONCURRENCY = 4
@@ -19,7 +20,8 @@ DEFAULT_CONCURRENCY = 4
 def introduce(client: Client, endpoint: Endpoint, found: Discovery, first: Reply, evidence: Sequence[str]) -> ServerFacts:
     """Everything that a server which answered tells about itself.
 
-    The engine's own pages are read last: some of them fill only after a request.
+    The engine's own pages are read last: some of them fill only after a request. `details.reply_model` is the name under which
+    it answered, which need not be the one that was asked for.
     """
     engine, reasons = identify(client, found.document, first)
     probed = probe(client, engine, first)
@@ -32,13 +34,14 @@ def introduce(client: Client, endpoint: Endpoint, found: Discovery, first: Reply
         context_length=_context_length(found, endpoint.model),
         capabilities=probed.capabilities,
         evidence=(*evidence, *reasons, *probed.evidence),
-        details=probed.details,
+        details={**probed.details, **({"reply_model": first.model} if first.model else {})},
     )
     facts = engine.facts(client, facts)
     bound = engine_of(facts)
     offered = True if bound.acceptance_of(first) else facts.capabilities.request_acceptance
     capabilities = dataclasses.replace(facts.capabilities, metrics=bound.counters(client) is not None, request_acceptance=offered)
-    return dataclasses.replace(facts, capabilities=capabilities)
+    seen = process_behind(facts, bound)
+    return dataclasses.replace(facts, capabilities=capabilities, process=seen.process, evidence=(*facts.evidence, *seen.evidence))
 
 
 def _context_length(found: Discovery, model: str) -> int | None:

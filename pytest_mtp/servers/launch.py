@@ -60,6 +60,6 @@ def _fake(params: Mapping[str, Json]) -> Plan:
     return Plan(command=command, alias=given.name("alias"), port=given.whole("port", default=0, highest=65535) or None)
 
 
-_FAKE_NUMBERS = ("depth", "concurrency", "max_concurrency", "context_length", "token_delay_ms", "seed")
+_FAKE_NUMBERS = ("depth", "concurrency", "max_concurrency", "door", "workers", "context_length", "token_delay_ms", "seed")
 
 _PLANNERS: dict[str, Callable[[Mapping[str, Json]], Plan]] = {"demo": _demo, "fake": _fake}

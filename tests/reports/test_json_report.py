@@ -24,7 +24,7 @@ VALIDATOR = jsonschema.Draft7Validator(report_schema())
 
 def objects(plain: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Paths of the records in the report: every object but the free-form ones."""
-    free = {"options", "comparison", "instrument", "details", "evidence", "answers"}
+    free = {"options", "comparison", "instrument", "details", "evidence", "answers", "real_paths"}
     if isinstance(plain, dict):
         yield path
         for name, value in plain.items():

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pytest_mtp.core.ask import Ask
-from pytest_mtp.core.facts import Acceptance, Counters, Load, ServerFacts, SpecDecode
+from pytest_mtp.core.facts import Acceptance, Counters, Load, ProcessFacts, ServerFacts, SpecDecode
 from pytest_mtp.core.protocols import Client
 from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.engines.base import Adapter
 from pytest_mtp.servers.engines.document import count, fetch_json, mapping, owners, text
-from pytest_mtp.servers.engines.llamacpp import llama_counters, llama_load
+from pytest_mtp.servers.engines.exposition import samples, whole
+from pytest_mtp.servers.engines.llamacpp import llama_counters
 from pytest_mtp.servers.engines.prefill import with_final_assistant
 from pytest_mtp.servers.engines.timings import timings_acceptance
 
@@ -62,7 +64,11 @@ class Fake(Adapter):
 
     def load(self, client: Client) -> Load | None:
         """From `/metrics`."""
-        return llama_load(client, prefix="fake:")
+        got = client.fetch("/metrics")
+        gauges = samples(got.text, prefix="fake:") if got.ok else None
+        if not gauges:
+            return None
+        return Load(running=whole(gauges, "num_requests_running"), waiting=whole(gauges, "num_requests_waiting"), source="/metrics")
 
     def acceptance_of(self, reply: Reply) -> Acceptance | None:
         """From `timings`, as llama.cpp."""
@@ -71,3 +77,21 @@ class Fake(Adapter):
     def continuation(self, ask: Ask, prefix: str) -> Ask | None:
         """A final assistant message is continued."""
         return with_final_assistant(ask, prefix)
+
+    def read_command(self, command: Sequence[str], environ: Mapping[str, str]) -> ProcessFacts | None:  # noqa: ARG002 (all is in its flags)
+        """Its main module with its flags; what is left out has the defaults of that module."""
+        if "pytest_mtp.selftest.fake" not in command:
+            return None
+        flags = dict(pairwise(command))
+        on = flags.get("--speculation", "on") == "on"
+        depth = flags.get("--depth", "3")
+        workers = flags.get("--workers", "")
+        spec = SpecDecode(method="mtp", depth=int(depth) if depth.isdecimal() else None) if on else SpecDecode(state="inactive")
+        return ProcessFacts(
+            pid=0,
+            started_at=0.0,
+            command=(),
+            served_names=(flags["--alias"],) if "--alias" in flags else (),
+            speculation=dataclasses.replace(spec, evidence=(f"command line: --speculation {'on' if on else 'off'}",)),
+            sequences=int(workers) if workers.isdecimal() else None,
+        )
