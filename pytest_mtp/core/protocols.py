@@ -65,9 +65,6 @@ class Engine(Protocol):
     def recognise(self, reply: Reply) -> Sequence[str]:
         """Reasons from the first reply alone, its headers and its fingerprint; none where these do not tell. No request."""
 
-    def recognise(self, reply: Reply) -> Sequence[str]:
-        """Reasons from the first reply alone, its headers and its fingerprint; none where these do not tell. No request."""
-
     def identify(self, client: Client, models: Mapping[str, object]) -> Sequence[str]:
         """Reasons to believe that this is the engine, none when it is not; `models` is the parsed `/v1/models`."""
 
