@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 
 from pytest_mtp.core.protocols import Client
+
+_TOO_MANY = 2**63  # ratios of larger numbers may not fit into a float
 
 
 def mapping(value: object) -> Mapping[str, object]:
@@ -24,10 +27,12 @@ def text(value: object) -> str | None:
 
 
 def count(value: object) -> int | None:
-    """A number of things: a non-negative integer, also where it came as 3.0."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0 or value != int(value):
+    """A number of things: a non-negative integer of 63 bits, also where it came as 3.0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return int(value)
+    if isinstance(value, float) and not math.isfinite(value):  # json.loads takes NaN and Infinity
+        return None
+    return int(value) if 0 <= value < _TOO_MANY and value == int(value) else None
 
 
 def fetch_json(client: Client, path: str) -> object:

@@ -11,8 +11,9 @@ from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.engines.fake import Fake
 from pytest_mtp.servers.engines.generic import Generic
 from pytest_mtp.servers.engines.llamacpp import LlamaCpp
+from pytest_mtp.servers.engines.sglang import SGLang
 
-_ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Fake(), LlamaCpp())}
+_ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Fake(), LlamaCpp(), SGLang())}
 
 
 def register(engine: Engine) -> None:
