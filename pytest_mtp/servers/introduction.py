@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pytest_mtp.core.facts import Endpoint, ServerFacts
 from pytest_mtp.core.protocols import Client
+from pytest_mtp.core.record import Json
 from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.discovery import Discovery
 from pytest_mtp.servers.engines.document import count, items
@@ -21,7 +22,7 @@ def introduce(client: Client, endpoint: Endpoint, found: Discovery, first: Reply
     """Everything that a server which answered tells about itself.
 
     The engine's own pages are read last: some of them fill only after a request. `details.reply_model` is the name under which
-    it answered, which need not be the one that was asked for.
+    it answered, which need not be the one that was asked for; `details.system_fingerprint` stands beside it.
     """
     engine, reasons = identify(client, found.document, first)
     probed = probe(client, engine, first)
@@ -34,7 +35,7 @@ def introduce(client: Client, endpoint: Endpoint, found: Discovery, first: Reply
         context_length=_context_length(found, endpoint.model),
         capabilities=probed.capabilities,
         evidence=(*evidence, *reasons, *probed.evidence),
-        details={**probed.details, **({"reply_model": first.model} if first.model else {})},
+        details={**probed.details, **_signed(first)},
     )
     facts = engine.facts(client, facts)
     bound = engine_of(facts)
@@ -42,6 +43,11 @@ def introduce(client: Client, endpoint: Endpoint, found: Discovery, first: Reply
     capabilities = dataclasses.replace(facts.capabilities, metrics=bound.counters(client) is not None, request_acceptance=offered)
     seen = process_behind(facts, bound)
     return dataclasses.replace(facts, capabilities=capabilities, process=seen.process, evidence=(*facts.evidence, *seen.evidence))
+
+
+def _signed(first: Reply) -> dict[str, Json]:
+    told = {"reply_model": first.model, "system_fingerprint": first.system_fingerprint}
+    return {name: value for name, value in told.items() if value}
 
 
 def _context_length(found: Discovery, model: str) -> int | None:
