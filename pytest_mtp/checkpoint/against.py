@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import PurePath
 
 from pytest_mtp.checkpoint.advice import Advice
 from pytest_mtp.checkpoint.findings import CODE
 from pytest_mtp.checkpoint.inspection import Inspection
 from pytest_mtp.checkpoint.model import whole
+from pytest_mtp.checkpoint.naming import same_model
 from pytest_mtp.core.facts import ServerFacts
 from pytest_mtp.core.record import Json
 from pytest_mtp.core.verdict import Finding
@@ -80,7 +80,7 @@ def _identity(inspection: Inspection, facts: ServerFacts) -> Iterator[Finding]:
         title = f"parameters: the checkpoint has {weights.parameters:,}, the server {theirs:,}"
         yield _differs(title, "model", ours=weights.parameters, theirs=theirs)
     path = told.get("model_path") or told.get("root")
-    if isinstance(path, str) and path and not _same_name(path, inspection):
+    if isinstance(path, str) and path and not same_model(path, inspection.path, revision=inspection.revision):
         yield Finding(
             code=CODE,
             severity="note",
@@ -88,11 +88,6 @@ def _identity(inspection: Inspection, facts: ServerFacts) -> Iterator[Finding]:
             where="model",
             hint="Inspect the files that the server loads, or give --mtp-checkpoint that path.",
         )
-
-
-def _same_name(path: str, inspection: Inspection) -> bool:
-    """By the last name alone: a container sees other folders than we do. A snapshot's last name is its commit."""
-    return PurePath(path).name in (PurePath(inspection.path).name, inspection.revision) or path in inspection.path
 
 
 def _differs(title: str, where: str, **evidence: Json) -> Finding:

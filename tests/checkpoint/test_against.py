@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pytest_mtp.checkpoint.against import against_server
+from pytest_mtp.checkpoint.naming import same_model
 from pytest_mtp.checkpoint.verdict import inspect_checkpoint
 from pytest_mtp.core.facts import Endpoint, ServerFacts, SpecDecode
 
@@ -85,6 +88,40 @@ def test_the_same_model_by_its_counts(holding, heads: int) -> None:
 def test_another_file_name_is_a_note_since_containers_see_other_folders(holding) -> None:
     assert codes(holding, server(model_path="/models/holding")) == []
     assert codes(holding, server(model_path="/models/other")) == [("ID.checkpoint", "note", "model")]
+
+
+CACHED = "/cache/hub/models--Qwen--Qwen3.5-4B"
+
+
+@pytest.mark.parametrize(
+    ("told", "ours"),
+    [
+        ("Qwen/Qwen3.5-4B", CACHED),
+        ("qwen/qwen3.5-4b", f"{CACHED}/snapshots/abc"),
+        (f"{CACHED}/snapshots/abc", CACHED),
+        ("/root/.cache/huggingface/hub/models--Qwen--Qwen3.5-4B/snapshots/abc/", "/models/Qwen3.5-4B"),
+        ("/srv/Qwen3.5-4B", "https://hub.example/Qwen/Qwen3.5-4B/resolve/main/"),
+        ("C:\\models\\Qwen3.5-4B", "/models/Qwen3.5-4B"),
+        ("./", "/models/x"),
+    ],
+)
+def test_one_model_under_two_names(told: str, ours: str) -> None:
+    assert same_model(told, ours)
+
+
+@pytest.mark.parametrize("told", ["Qwen/Qwen3.5-9B", "/srv/model", "main"])
+def test_another_model_by_its_name(told: str) -> None:
+    assert not same_model(told, CACHED)
+
+
+def test_links_and_files_within_the_folder_are_the_same_model(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "x.gguf").write_bytes(b"")
+    (tmp_path / "link").symlink_to("real")
+    assert same_model(str(tmp_path / "link"), str(tmp_path / "real"))
+    assert same_model(str(tmp_path / "link" / "x.gguf"), str(tmp_path / "real"))
+    assert same_model(str(tmp_path / "real"), str(tmp_path / "link" / "x.gguf"))
+    assert not same_model(str(tmp_path / "link"), str(tmp_path))
 
 
 def test_a_checkpoint_that_contradicts_itself_is_passed_on(make) -> None:
