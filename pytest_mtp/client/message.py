@@ -11,6 +11,9 @@ from pytest_mtp.core.reply import WireNote
 
 _NAMED = frozenset({"id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier", "error"})
 _NAMED_IN_CHOICE = frozenset({"index", "message", "delta", "logprobs", "finish_reason", "token_ids", "text"})
+_NAMED_IN_USAGE = frozenset(
+    {"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details", "reasoning_tokens"}
+)
 
 
 def text_of(holder: Mapping[str, Any], name: str, notes: list[WireNote]) -> str | None:
@@ -38,13 +41,16 @@ def note_legacy_call(holder: Mapping[str, Any], notes: list[WireNote]) -> None:
 
 
 def extras_of(plain: Mapping[str, Any], choice: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What OpenAI's format does not name and is not null; unnamed fields of the choice stand under `choice`."""
-    extras = {name: value for name, value in plain.items() if name not in _NAMED and value is not None}
-    if choice is not None:
-        inner = {name: value for name, value in choice.items() if name not in _NAMED_IN_CHOICE and value is not None}
-        if inner:
-            extras["choice"] = inner
+    """What OpenAI's format does not name and is not null; unnamed fields of the choice stand under `choice`, those of `usage` there."""
+    extras = _unnamed(plain, _NAMED)
+    for place, holder, named in (("choice", choice, _NAMED_IN_CHOICE), ("usage", plain.get("usage"), _NAMED_IN_USAGE)):
+        if isinstance(holder, Mapping) and (inner := _unnamed(holder, named)):
+            extras[place] = inner
     return extras
+
+
+def _unnamed(holder: Mapping[str, Any], named: frozenset[str]) -> dict[str, Any]:
+    return {name: value for name, value in holder.items() if name not in named and value is not None}
 
 
 def merge_extras(extras: dict[str, Any], later: Mapping[str, Any]) -> None:

@@ -220,6 +220,25 @@ def test_unnamed_fields_of_the_choice_stand_under_choice() -> None:
     assert assemble(with_choice(FINISH, stop_reason=2, matched_stop=None))[0].extras == {"choice": {"stop_reason": 2}}
 
 
+def test_the_last_of_several_values_in_a_choice_counts() -> None:
+    reply, _ = assemble(with_choice(delta(content="a"), tokens_per_step=1.0), with_choice(FINISH, tokens_per_step=2.5), delta(content=None))
+    assert reply.extras == {"choice": {"tokens_per_step": 2.5}}
+
+
+def test_a_body_keeps_unnamed_fields_of_its_choice_too() -> None:
+    plain = completion()
+    plain["choices"][0]["meta_info"] = {"spec_verify_ct": 3}  # type: ignore[index]  # a dict of objects
+    assert reply_of_body(json.dumps(plain), headers={}, raw="").extras == {"choice": {"meta_info": {"spec_verify_ct": 3}}}
+
+
+def test_unnamed_fields_of_usage_stand_under_usage() -> None:
+    counts = {**USAGE, "prompt_tokens_details": {"cached_tokens": 1}, "reasoning_tokens": 0}
+    assert body(usage={**counts, "accepted": 4, "rejected": None}).extras == {"usage": {"accepted": 4}}
+    assert assemble(FINISH, {"choices": [], "usage": {**counts, "accepted": 4}})[0].extras == {"usage": {"accepted": 4}}
+    assert body(usage=counts).extras == {}
+    assert body(usage=[1]).extras == {}
+
+
 @pytest.mark.parametrize(
     ("event", "says"),
     [
