@@ -58,9 +58,9 @@ def test_behind_a_proxy_it_is_known_by_its_props(client_of):
 
 
 def test_another_server_is_not_taken_for_it(client_of):
-    engine, reasons = identify(client_of(), {"data": [{"id": "m", "owned_by": "vllm"}]})
+    engine, reasons = identify(client_of(), {"data": [{"id": "m", "owned_by": "somebody"}]})
     assert engine.name == "generic"
-    assert "'vllm', for which there is no adapter" in reasons[0]
+    assert "'somebody', for which there is no adapter" in reasons[0]
 
 
 def test_it_tells_slots_context_and_model_file(client_of):

@@ -12,8 +12,9 @@ from pytest_mtp.servers.engines.fake import Fake
 from pytest_mtp.servers.engines.generic import Generic
 from pytest_mtp.servers.engines.llamacpp import LlamaCpp
 from pytest_mtp.servers.engines.sglang import SGLang
+from pytest_mtp.servers.engines.vllm import Vllm
 
-_ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Fake(), LlamaCpp(), SGLang())}
+_ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Fake(), LlamaCpp(), SGLang(), Vllm())}
 
 
 def register(engine: Engine) -> None:
