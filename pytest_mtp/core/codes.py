@@ -116,6 +116,18 @@ CODES = _rows(
         "The checkpoint and the server do not agree",
         "Compare the model path of the process with the inspected files.",
     ),
+    (
+        "ID.process",
+        "critical",
+        "The process behind the server is not what the server or this run says of it",
+        "Compare the command line of the process with the flags that were meant.",
+    ),
+    (
+        "ID.stale",
+        "regression",
+        "The model's files changed after the process had started",
+        "Restart the server, and measure again: the old weights may still be served.",
+    ),
     # Generation.
     ("GEN.empty", "case", "No answer in the reply", "The budget may have gone into reasoning; raise max_tokens."),
     ("GEN.truncated", "case", "The answer was cut at max_tokens", "Raise max_tokens; a rising rate points at loops."),
@@ -225,6 +237,12 @@ CODES = _rows(
     ("PERF.drop", "regression", "Slower than the margin allows", "See the decomposition: fewer accepted tokens, or a dearer step."),
     ("PERF.noisy", "note", "The spread is too large for a verdict", "Use an idle machine or more blocks."),
     ("PERF.contaminated", "note", "Foreign traffic on the server during a measurement", "Measure on a server of your own."),
+    (
+        "PERF.admission",
+        "regression",
+        "The front door admits another number of requests than the engine runs at once",
+        "Bring the two numbers together: the finding names the settings of known stacks.",
+    ),
     # Comparison and suites.
     ("BASE.stale", "note", "The baseline was made with another set-up", "Approve a new one; nothing was compared."),
     ("BASE.grader_changed", "note", "The baseline was graded by other rules", "Approve a new one; nothing was compared."),

@@ -42,7 +42,13 @@ def introduce(client: Client, endpoint: Endpoint, found: Discovery, first: Reply
     offered = True if bound.acceptance_of(first) else facts.capabilities.request_acceptance
     capabilities = dataclasses.replace(facts.capabilities, metrics=bound.counters(client) is not None, request_acceptance=offered)
     seen = process_behind(facts, bound)
-    return dataclasses.replace(facts, capabilities=capabilities, process=seen.process, evidence=(*facts.evidence, *seen.evidence))
+    return dataclasses.replace(
+        facts,
+        capabilities=capabilities,
+        process=seen.process,
+        evidence=(*facts.evidence, *seen.evidence),
+        details={**facts.details, **({"port_shared_by": list(seen.rivals)} if seen.rivals else {})},
+    )
 
 
 def _signed(first: Reply) -> dict[str, Json]:

@@ -36,10 +36,14 @@ _TOLD_PATHS = ("model_path", "root", "drafter_path", "draft_model", "speculative
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The process, where it was found, and lines of evidence about it, also about why there is none."""
+    """The process, where it was found, and lines of evidence about it, also about why there is none.
+
+    `rivals` are the processes of the servers that share the port, where there are several.
+    """
 
     process: ProcessFacts | None = None
     evidence: tuple[str, ...] = ()
+    rivals: tuple[int, ...] = ()
 
 
 def process_behind(facts: ServerFacts, engine: Engine) -> Seen:
@@ -67,12 +71,12 @@ def _behind(facts: ServerFacts, engine: Engine) -> Seen:
     if os.getpid() in found.pids:
         return Seen(evidence=("process: it runs inside this process",))
     places = [_understood(tuple(_upwards(pid)), pid, engine) for pid in found.pids]
-    evidence = []
-    if len({place.owner for place in places}) > 1:
-        listed = ", ".join(str(place.owner) for place in places)
-        evidence.append(f"process: {len(places)} servers share port {port} ({listed}): a connection may reach any of them")
+    owners = tuple(dict.fromkeys(place.owner for place in places))
     seen = _told(places[0], engine, facts, port)
-    return dataclasses.replace(seen, evidence=(*evidence, *seen.evidence))
+    if len(owners) == 1:
+        return seen
+    words = f"process: {len(owners)} servers share port {port} ({', '.join(map(str, owners))}): a connection may reach any of them"
+    return dataclasses.replace(seen, evidence=(words, *seen.evidence), rivals=owners)
 
 
 def _upwards(pid: int) -> Iterator[psutil.Process]:

@@ -231,6 +231,7 @@ def test_two_servers_that_share_a_port_are_told(start: Start) -> None:
     start("--engine-of-test", "org/b", port=port)
     seen = process_behind(facts_at(f"http://127.0.0.1:{port}"), Words())
     assert "2 servers share port" in seen.evidence[0]
+    assert len(seen.rivals) == 2
 
 
 def test_a_port_that_nobody_holds_and_another_machine() -> None:
