@@ -15,6 +15,10 @@ _SECRET_HEADER = re.compile(
     r"(^|[-_])(authorization|auth|cookies?|set-cookie2?|secrets?|passw(or)?d|api[-_]?keys?|credentials?|token|session|signature)($|[-_])",
     re.IGNORECASE,
 )
+_SECRET_LAST = frozenset(
+    {"key", "keys", "token", "secret", "secrets", "password", "passwd", "passphrase", "credential", "credentials", "auth"}
+)
+_SECRET_WHOLE = frozenset({"apikey", "bearer", "authorization"})
 _SHORTEST_KEY = 6  # a shorter word would be found in innocent text
 
 
@@ -27,6 +31,12 @@ def masked_headers(headers: Iterable[tuple[str, str]] | Mapping[str, str]) -> di
         value = MASK if _SECRET_HEADER.search(name) else raw_value
         masked[name] = value if name not in masked else f"{masked[name]}, {value}"
     return masked
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a parameter or variable of this name holds a secret: `api_key`, `HF_TOKEN`, and not `max_tokens` or `token_delay_ms`."""
+    words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
+    return bool(words) and (words[-1] in _SECRET_LAST or not _SECRET_WHOLE.isdisjoint(words))
 
 
 def scrubbed(text: str, key: str | None) -> str:

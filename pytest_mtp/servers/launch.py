@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from pytest_mtp.core.errors import UsageError, nearest
+from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.record import Json
-from pytest_mtp.servers.launched import LaunchedServer, Plan, Planner
+from pytest_mtp.servers.engines.registry import engine_names
+from pytest_mtp.servers.launched import LaunchedServer
 from pytest_mtp.servers.params import Params
+from pytest_mtp.servers.plan import Plan, Planner
+from pytest_mtp.servers.profile import plan_of
 
 _NO_PARAMS: Mapping[str, Json] = {}
 
@@ -22,10 +27,33 @@ def launch(name: str, *, run_dir: Path, params: Mapping[str, Json] = _NO_PARAMS,
     """
     if name not in _PLANNERS:
         raise UsageError(
-            f"no built-in server {name!r}{nearest(name, _PLANNERS)}; built in are {', '.join(sorted(_PLANNERS))}. "
-            "Profiles for other engines are not built in yet: start the server yourself and give its URL"
+            f"no built-in server {name!r}{nearest(name, _PLANNERS)}; built in are {', '.join(sorted(_PLANNERS))}, "
+            "and launch profiles, which `launch_profile` takes"
         )
     return LaunchedServer(name, _PLANNERS[name], run_dir=run_dir, params=params, timeout_s=timeout_s)
+
+
+def launch_profile(
+    profile: Profile,
+    *,
+    run_dir: Path,
+    params: Mapping[str, Json] = _NO_PARAMS,
+    timeout_s: float,
+    folder: Path | None = None,
+    api_key_env: str | None = None,
+) -> LaunchedServer:
+    """The same for a profile. Relative paths in `params` are meant from `folder`, the current one where it is None.
+
+    `timeout_s` bounds each request; the start has the profile's own limit, and this one where the profile has none. Raise
+    UsageError before anything is started for a parameter, path or program that is wrong.
+    """
+    if profile.engine is not None and profile.engine not in engine_names():
+        raise UsageError(
+            f"{profile.source.path}: no adapter for engine {profile.engine!r}{nearest(profile.engine, engine_names())}; "
+            f"there are {', '.join(engine_names())}"
+        )
+    planner = partial(plan_of, profile, folder=folder or Path.cwd())
+    return LaunchedServer(profile.name, planner, run_dir=run_dir, params=params, timeout_s=timeout_s, api_key_env=api_key_env)
 
 
 def launch_names() -> tuple[str, ...]:

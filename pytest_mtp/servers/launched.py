@@ -3,58 +3,49 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
+from pytest_mtp.client.redaction import scrubbed
 from pytest_mtp.core.errors import InfraError, UsageError
 from pytest_mtp.core.facts import Endpoint, ServerFacts, SpecDecode
 from pytest_mtp.core.protocols import Client, Engine
 from pytest_mtp.core.record import Json
-from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.address import parse_address
 from pytest_mtp.servers.discovery import Discovery, discover
 from pytest_mtp.servers.engines.registry import engine_of
 from pytest_mtp.servers.introduction import introduce
-from pytest_mtp.servers.probes import prove_ready
-from pytest_mtp.servers.process import ChildProcess, free_port, telling_line
+from pytest_mtp.servers.plan import Plan, Planner
+from pytest_mtp.servers.process import ChildProcess, free_port
+from pytest_mtp.servers.proof import evidence_of_restart, refuse_the_old, shown_params
+from pytest_mtp.servers.readiness import Door, NotReadyError, PortTakenError, first_reply
 from pytest_mtp.servers.server import listens, open_client
+from pytest_mtp.servers.telling import telling_lines
+from pytest_mtp.servers.watch import Watch
 
 _PORT_ATTEMPTS = 5
-_POLL_S = 0.05
-_DYING_S = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """How to start one kind of server with given parameters.
-
-    `command` takes a port and an alias: a name that no other server has, by which ours is known. `alias` and `port` are set
-    where the user wants these. `model` is the name to ask for, the alias where it is None. `configured` is what the
-    parameters say of speculation: configuration, not proof.
-    """
-
-    command: Callable[[int, str], Sequence[str]]
-    alias: str | None = None
-    port: int | None = None
-    model: str | None = None
-    engine_version: str | None = None
-    configured: SpecDecode | None = None
-    details: Mapping[str, Json] = dataclasses.field(default_factory=dict)
-
-
-Planner = Callable[[Mapping[str, Json]], Plan]
+_NOT_INSTALLED = ("No module named", "command not found", "ModuleNotFoundError", "PackageNotFoundError")
 
 
 class LaunchedServer:
     """Implements core.protocols.Server. The process that launched it owns it; its facts can go elsewhere."""
 
-    def __init__(self, name: str, planner: Planner, *, run_dir: Path, params: Mapping[str, Json], timeout_s: float) -> None:
-        """Start and wait until it has answered; raise InfraError INFRA.start otherwise, with nothing left running."""
+    def __init__(
+        self, name: str, planner: Planner, *, run_dir: Path, params: Mapping[str, Json], timeout_s: float, api_key_env: str | None = None
+    ) -> None:
+        """Start and wait until it has answered; raise InfraError INFRA.start otherwise, with nothing left running.
+
+        `timeout_s` bounds each request, and the whole start where the plan has no limit of its own. The log goes into
+        `run_dir`. `api_key_env` names the variable with the key that the server will ask for.
+        """
         self._name, self._planner, self._run_dir, self._timeout_s = name, planner, run_dir, timeout_s
-        self._params = dict(params)
+        self._params, self._api_key_env = dict(params), api_key_env
+        self._facts: ServerFacts
+        self._told: ServerFacts
+        self._plan: Plan
         self._alias, self._starts = f"{name}-{secrets.token_hex(4)}", 0  # the alias outlives restarts: others may know it
         self._start(port=None)
 
@@ -102,110 +93,112 @@ class LaunchedServer:
     def restart(self, params: Mapping[str, Json]) -> ServerFacts:
         """Stop, and start with `params` laid over the former ones, on the same port where it is still free.
 
-        The facts returned are of the new process: its id and time of start differ, or this raises InfraError.
+        The facts returned are of the new process, and their evidence says what has changed: the process, its time of start,
+        the parameters, and what the server tells of itself. Raise InfraError when the old process is still there, UsageError,
+        with the old one still running, for parameters that are wrong.
         """
-        before = (self._child.pid, self._child.started_at)
-        port = parse_address(self._facts.endpoint.root).port
+        before, told, plan, given = self._facts, self._told, self._plan, self._values()
+        self._planner({**self._params, **params})
+        port = parse_address(before.endpoint.root).port
         self.stop()
         self._params = {**self._params, **params}
         self._start(port=None if listens("127.0.0.1", port) else port)
-        if before == (self._child.pid, self._child.started_at):
-            raise InfraError(f"the {self._name} server was not restarted: process {self._child.pid} is the old one", code="INFRA.start")
+        refuse_the_old(self._name, before, self._facts)
+        configured = (plan.configured, self._plan.configured)
+        lines = evidence_of_restart(told, self._told, params=(given, self._values()), configured=configured)
+        self._facts = dataclasses.replace(self._facts, evidence=(*self._facts.evidence, *lines))
         return self._facts
+
+    def _values(self) -> Mapping[str, Json]:
+        """All parameters of the last start, defaults too where the plan knows them."""
+        return self._params if self._plan.values is None else self._plan.values
 
     def _start(self, *, port: int | None) -> None:
         plan = self._planner(self._params)
-        deadline = time.monotonic() + self._timeout_s
+        limit_s = plan.start_timeout_s or self._timeout_s
+        deadline = time.monotonic() + limit_s
         for chosen in (plan.port or port or free_port(), *(free_port() for _ in range(_PORT_ATTEMPTS - 1))):
-            if self._try(plan, chosen, deadline):
+            try:
+                self._try(plan, chosen, deadline, limit_s)
+            except PortTakenError:
+                if plan.port:
+                    words = f"port {chosen} for the {self._name} server is taken by another program; leave `port` out for a free one"
+                    raise UsageError(words) from None
+            else:
                 return
-            if plan.port:
-                raise UsageError(f"port {chosen} for the {self._name} server is taken by another program; leave `port` out for a free one")
         raise InfraError(f"{_PORT_ATTEMPTS} ports in turn were taken while the {self._name} server started", code="INFRA.start")
 
-    def _try(self, plan: Plan, port: int, deadline: float) -> bool:
-        """Start on this port. False when the port turns out to be another's; the child is gone then."""
+    def _try(self, plan: Plan, port: int, deadline: float, limit_s: float) -> None:
         alias = plan.alias or self._alias
         self._starts += 1
-        child = ChildProcess(plan.command(port, alias), log=self._run_dir / f"{self._alias}-{self._starts}.log")
+        child = ChildProcess(
+            plan.command(port, alias),
+            log=self._run_dir / f"{self._alias}-{self._starts}.log",
+            grace_s=plan.stop_grace_s,
+            signals=plan.stop_signals,
+            environment=plan.environment(port, alias) if plan.environment else {},
+            folder=plan.folder,
+        )
         root = f"http://127.0.0.1:{port}"
-        endpoint = Endpoint(root=root, api_root=f"{root}/v1", model=plan.model or alias)
-        client = open_client(endpoint, api_key=None, timeout_s=self._timeout_s)
+        endpoint = Endpoint(root=root, api_root=f"{root}/v1", model=plan.name_for(alias), api_key_env=self._api_key_env)
+        api_key = os.environ.get(self._api_key_env) if self._api_key_env else None
+        client = open_client(endpoint, api_key=api_key, timeout_s=self._timeout_s)
         try:
-            found = self._await(child, client, endpoint, alias, deadline)
-            if found is None:
-                child.stop()
-                client.close()
-                return False
-            first = self._first_reply(child, client, endpoint)
-            facts = introduce(client, endpoint, found, first, (f"launched as {self._name}",))
+            watch = Watch(child, fatal=plan.fatal, memory_limit_mib=plan.memory_limit_mib)
+            try:
+                first = first_reply(Door(child=child, endpoint=endpoint, api_key=api_key, deadline=deadline, limit_s=limit_s))
+            except NotReadyError as error:
+                raise self._failed(child, plan, f"was ended: {watch.reason}" if watch.reason else str(error)) from None
+            watch.ready()
+            facts = introduce(client, endpoint, _listed(client, endpoint), first, (f"launched as {self._name}",))
+            if plan.engine and facts.engine != plan.engine:
+                signs = "; ".join(facts.evidence[1:3])
+                raise self._failed(child, plan, f"was to be {plan.engine}, and what answers is {facts.engine} ({signs})")
         except BaseException:
             child.stop()
             client.close()
             raise
-        self._child, self._client = child, client
-        self._facts = dataclasses.replace(
-            facts,
-            engine_version=plan.engine_version or facts.engine_version,
+        self._child, self._client, self._plan = child, client, plan
+        self._told = dataclasses.replace(facts, pid=child.pid, details={**facts.details, "started_at": child.started_at})
+        self._facts = self._with_launch(self._told, plan, alias)
+
+    def _with_launch(self, told: ServerFacts, plan: Plan, alias: str) -> ServerFacts:
+        """What the server tells, and what we know from having started it."""
+        return dataclasses.replace(
+            told,
+            engine_version=plan.engine_version or told.engine_version,
             launched=True,
-            pid=child.pid,
-            speculation=_with_plan(facts.speculation, plan.configured),
+            speculation=_with_plan(told.speculation, plan.configured),
             details={
-                **facts.details,
+                **told.details,
                 **plan.details,
                 "launch": self._name,
-                "params": self._params,
+                "params": shown_params(self._params),
                 "alias": alias,
-                "log": str(child.log),
-                "started_at": child.started_at,
+                "log": str(self._run_dir / f"{self._alias}-{self._starts}.log"),
             },
         )
-        return True
 
-    def _await(self, child: ChildProcess, client: Client, endpoint: Endpoint, alias: str, deadline: float) -> Discovery | None:
-        """Our child, under its alias, on its port. None when it gave up because another sits there."""
-        port = parse_address(endpoint.root).port
-        stranger = False
-        while child.alive():
-            if time.monotonic() > deadline:
-                met = f", and another program answers on port {port}" if stranger else ""
-                raise self._failed(child, f"was not ready after {self._timeout_s:g} s{met}")
-            if listens("127.0.0.1", port):
-                found = _listed(client, endpoint)
-                if found and alias in (*found.names, *found.aliases):
-                    return found
-                stranger = found is not None
-            time.sleep(_POLL_S)
-        if listens("127.0.0.1", port):
-            return None
-        raise self._failed(child, _ended(child))
-
-    def _first_reply(self, child: ChildProcess, client: Client, endpoint: Endpoint) -> Reply:
-        try:
-            reply = prove_ready(client, url=endpoint.api_root, model=endpoint.model)
-        except InfraError as error:
-            ended = child.ended_within(_DYING_S)
-            raise self._failed(child, _ended(child) if ended else f"gave no answer: {error.problem}") from None
-        if not child.alive():  # then somebody else answered
-            raise self._failed(child, _ended(child))
-        return reply
-
-    def _failed(self, child: ChildProcess, what: str) -> InfraError:
-        problem = f"the {self._name} server {what}; its log says: {telling_line(child.log)}"
-        return InfraError(problem, code="INFRA.start", hint=f"The whole log: {child.log}", log_tail=child.log_tail())
+    def _failed(self, child: ChildProcess, plan: Plan, what: str) -> InfraError:
+        """With the lines of the log that tell why, and how to install what is missing."""
+        told = telling_lines(child.log, plan.telling)
+        lines = ["the lines that tell most:", *told, "its last lines:"] if len(told) > 1 else []
+        problem, tail = f"the {self._name} server {what}; its log says: {told[0]}", "\n".join([*lines, child.log_tail()])
+        hint = f"The whole log: {child.log}"
+        if plan.program_missing and any(words in line for words in _NOT_INSTALLED for line in told):
+            hint = f"{plan.program_missing}\n  {hint}"
+        for secret in plan.secrets:
+            problem, tail = scrubbed(problem, secret), scrubbed(tail, secret)
+        return InfraError(problem, code="INFRA.start", hint=hint, log_tail=tail)
 
 
-def _listed(client: Client, endpoint: Endpoint) -> Discovery | None:
+def _listed(client: Client, endpoint: Endpoint) -> Discovery:
+    """What `/v1/models` says; nothing, where there is no such list."""
     try:
-        return discover(client, parse_address(endpoint.root), wait_s=0, key_sent=False)
-    except InfraError:  # not up yet, or something that is no API at all
-        return None
-
-
-def _ended(child: ChildProcess) -> str:
-    code = child.exit_code()
-    how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
-    return f"{how} before it was ready"
+        found = discover(client, parse_address(endpoint.root), wait_s=0, key_sent=endpoint.api_key_env is not None)
+    except InfraError:
+        found = None
+    return found or Discovery(api_root=endpoint.api_root, names=(), aliases={}, document={})
 
 
 def _with_plan(seen: SpecDecode, configured: SpecDecode | None) -> SpecDecode:
@@ -214,6 +207,7 @@ def _with_plan(seen: SpecDecode, configured: SpecDecode | None) -> SpecDecode:
         return seen
     return dataclasses.replace(
         seen,
+        state=configured.state if seen.state == "unknown" else seen.state,
         method=seen.method or configured.method,
         depth=configured.depth if seen.depth is None else seen.depth,
         evidence=(*seen.evidence, *configured.evidence),

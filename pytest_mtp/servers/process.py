@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
-import select
+import secrets
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import psutil
 
 from pytest_mtp.core.errors import InfraError
+from pytest_mtp.servers.family import MARK, descendants, sweep
 from pytest_mtp.servers.server import tail
+from pytest_mtp.servers.telling import telling_lines
 
 GRACE_S = 5.0
+LEASH_NAME = "pytest_mtp.servers.leash"
+"""A word of the command line of each leash, which also quotes the command of the server."""
+_LEASH = Path(__file__).with_name("leash.py")
 _LEASH_START_S = 30.0
-_TELLING = re.compile(
-    r"error|exception|fail|assert|abort|cannot|can't|unable|not found|no such|denied|killed|out of memory|invalid", re.IGNORECASE
-)
+_MARGIN_S = 10.0
+_NOTHING: Mapping[str, str] = {}
 
 
 class ChildProcess:
@@ -34,88 +36,121 @@ class ChildProcess:
     Stop it from any thread; every method may be called after its end.
     """
 
-    def __init__(self, command: Sequence[str], *, log: Path, grace_s: float = GRACE_S) -> None:
-        """Start it, with stdout and stderr into `log`. Raise InfraError when the program cannot be run at all.
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        log: Path,
+        grace_s: float = GRACE_S,
+        signals: Sequence[str] = ("TERM",),
+        environment: Mapping[str, str] = _NOTHING,
+        folder: Path | None = None,
+    ) -> None:
+        """Start it in `folder`, with stdout and stderr into `log`. Raise InfraError when the program cannot be run at all.
 
-        `grace_s` is what it gets between SIGTERM and SIGKILL.
+        `grace_s` is what it gets after each of the signals, before SIGKILL.
         """
-        self.log, self._grace_s = log, grace_s
+        self.log = log
+        self._patience_s = grace_s * len(signals) + _MARGIN_S
+        self._mark, self._lock = secrets.token_hex(8), threading.Lock()
+        self._known, self._ended, self._pid = threading.Event(), threading.Event(), 0
+        self._exit: int | None = None
         sink = _opened(log)
         tether_read, self._tether = os.pipe()
-        self._report, report_write = os.pipe()
-        leash = [sys.executable, "-m", "pytest_mtp.servers.leash", str(tether_read), str(report_write), str(grace_s), *command]
-        with sink:
+        report_read, report_write = os.pipe()
+        words = (str(tether_read), str(report_write), str(grace_s), ",".join(signals), self._mark)
+        try:
             self._leash = subprocess.Popen(  # noqa: S603 (a command of ours, no shell)
-                leash,
+                [sys.executable, "-I", "-S", str(_LEASH), LEASH_NAME, *words, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
                 pass_fds=(tether_read, report_write),
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": _import_path(), "PYTHONUNBUFFERED": "1"},
+                cwd=folder,
+                env={**os.environ, **_python_path(command), "PYTHONUNBUFFERED": "1", **environment, MARK: self._mark},
             )
-        os.close(tether_read)
-        os.close(report_write)
-        self._told, self._lock = "", threading.Lock()
+        except OSError as error:
+            os.close(report_read)
+            os.close(self._tether)
+            raise InfraError(f"the program could not be started: {error}", code="INFRA.start") from None
+        finally:
+            sink.close()
+            os.close(tether_read)
+            os.close(report_write)
+        self._listener = threading.Thread(target=self._listen, args=(report_read,), name="mtp-leash", daemon=True)
+        self._listener.start()
         self.pid = self._read_pid()
         self.started_at = _start_of(self.pid)
 
     def alive(self) -> bool:
         """The program runs."""
-        return self._leash.poll() is None and "exit " not in self._hear(0)
+        return not self._ended.is_set()
 
     def ended_within(self, seconds: float) -> bool:
         """Wait for its end. A dying program drops its connections a moment before its end can be seen."""
-        deadline = time.monotonic() + seconds
-        while self.alive():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return False
-            self._hear(left)
-        return True
+        return self._ended.wait(max(0.0, seconds))
 
     def exit_code(self) -> int | None:
         """Of the program, negative for a signal; None while it runs, or where nobody could tell."""
-        found = re.search(r"^exit (-?\d+)$", self._hear(0), flags=re.MULTILINE)
-        return int(found[1]) if found else None
+        return self._exit
 
     def log_tail(self, lines: int = 20) -> str:
         """The last lines it wrote."""
         return tail(self.log, lines)
 
+    def family(self) -> list[psutil.Process]:
+        """The program and all that it started and that still runs."""
+        return descendants(self._leash.pid, self._mark)
+
+    def end(self, reason: str) -> None:
+        """SIGKILL to all of it, with the reason as a last line of the log."""
+        with contextlib.suppress(OSError), self.log.open("a", encoding="utf-8") as log:
+            log.write(f"\npytest-mtp ended the server: {reason}\n")
+        for process in self.family():
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+
     def stop(self) -> None:
-        """SIGTERM to the group, SIGKILL to what is left after the grace. Nothing of it runs afterwards."""
-        if self._leash.poll() is None:
-            self._signal(signal.SIGTERM)
+        """Its signals to the group, SIGKILL to what is left after the last grace. Nothing of it runs afterwards."""
+        with self._lock:
+            if self._tether < 0:
+                return
+            with contextlib.suppress(OSError):  # the leash is gone
+                os.write(self._tether, b".")
+            os.close(self._tether)
+            self._tether = -1
             try:
-                self._leash.wait(self._grace_s)
+                self._leash.wait(self._patience_s)
             except subprocess.TimeoutExpired:
-                self._signal(signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._leash.pid, signal.SIGKILL)
                 self._leash.wait()
-        self._hear(0)
-        with self._lock:
-            if self._tether >= 0:
-                os.close(self._tether)
-                os.close(self._report)
-                self._tether = self._report = -1
+        self._listener.join()
 
-    def _signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError):  # it ended meanwhile
-            os.killpg(self._leash.pid, number)
-
-    def _hear(self, wait_s: float) -> str:
-        """All that the leash has told, after waiting for its next word."""
-        with self._lock:
-            if self._report >= 0 and select.select([self._report], [], [], wait_s)[0]:
-                self._told += os.read(self._report, 4096).decode()
-            return self._told
+    def _listen(self, report: int) -> None:
+        """All that the leash tells, to its end. A leash that ends without the program's code was killed: its work is ours then."""
+        with os.fdopen(report, encoding="ascii", errors="replace") as told:
+            for line in told:
+                word, _, number = line.strip().partition(" ")
+                if word == "pid":
+                    self._pid = int(number)
+                    self._known.set()
+                elif word == "exit":
+                    self._exit = int(number)
+                    self._ended.set()
+        if self._exit is None:
+            sweep(self._mark)
+        self._ended.set()
+        self._known.set()
 
     def _read_pid(self) -> int:
-        found = re.search(r"^pid (\d+)$", self._hear(_LEASH_START_S), flags=re.MULTILINE)
-        if found:
-            return int(found[1])
+        self._known.wait(_LEASH_START_S)
+        if self._pid:
+            return self._pid
         self.stop()
-        raise InfraError(f"the program could not be started: {telling_line(self.log)}", code="INFRA.start", log_tail=self.log_tail())
+        told = telling_lines(self.log)[0]
+        raise InfraError(f"the program could not be started: {told}", code="INFRA.start", log_tail=self.log_tail())
 
 
 def free_port() -> int:
@@ -124,13 +159,6 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def telling_line(log: Path) -> str:
-    """The last line of a log that speaks of trouble, else its last line."""
-    lines = [line.strip() for line in tail(log, 200).splitlines() if line.strip()]
-    speaking = [line for line in lines if _TELLING.search(line)]
-    return (speaking or lines or ["it wrote nothing"])[-1][:300]
 
 
 def _opened(log: Path) -> BinaryIO:
@@ -149,13 +177,14 @@ def _start_of(pid: int) -> float:
     return started
 
 
-def _import_path() -> str:
-    """The child finds this package where we found it, installed or not.
+def _python_path(command: Sequence[str]) -> Mapping[str, str]:
+    """A program that our own interpreter runs finds this package where we found it, installed or not.
 
-    An installed one is found anyway, and its folder must not come before the standard library.
+    An installed one is found anyway, and its folder must not come before the standard library. Programs of other
+    interpreters have nothing to look for here.
     """
-    inherited = os.environ.get("PYTHONPATH", "")
     folder = Path(__file__).parents[2]
-    if folder.name in ("site-packages", "dist-packages"):
-        return inherited
-    return f"{folder}{os.pathsep}{inherited}" if inherited else str(folder)
+    if command[0] != sys.executable or folder.name in ("site-packages", "dist-packages"):
+        return _NOTHING
+    inherited = os.environ.get("PYTHONPATH", "")
+    return {"PYTHONPATH": f"{folder}{os.pathsep}{inherited}" if inherited else str(folder)}

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from pytest_mtp.core.errors import InfraError
-from pytest_mtp.servers.process import ChildProcess, free_port, telling_line
+from pytest_mtp.servers.process import ChildProcess, free_port
 
 ROOT = str(Path(__file__).parents[2])
 
@@ -181,24 +181,6 @@ def test_a_killed_leash_takes_the_program_with_it(start):
 def test_a_free_port_can_be_bound():
     with socket.create_server(("127.0.0.1", free_port())) as server:
         assert server.getsockname()[1]
-
-
-@pytest.mark.parametrize(
-    ("log", "line"),
-    [
-        pytest.param("loading\nerror: no such file x.gguf\nbye\n", "error: no such file x.gguf", id="trouble"),
-        pytest.param("Traceback (most recent call last):\n  File x\nValueError: bad\n\n", "ValueError: bad", id="traceback"),
-        pytest.param("one\ntwo\n", "two", id="last-line"),
-        pytest.param("", "it wrote nothing", id="nothing"),
-    ],
-)
-def test_the_telling_line_of_a_log(tmp_path, log, line):
-    (tmp_path / "log").write_text(log)
-    assert telling_line(tmp_path / "log") == line
-
-
-def test_a_missing_log_tells_nothing(tmp_path):
-    assert telling_line(tmp_path / "none") == "it wrote nothing"
 
 
 def test_an_end_can_be_waited_for(start):

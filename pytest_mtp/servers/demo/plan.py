@@ -11,7 +11,7 @@ from pytest_mtp.core.errors import UsageError
 from pytest_mtp.core.facts import SpecDecode
 from pytest_mtp.core.record import Json
 from pytest_mtp.servers.demo.assemble import assemble, require_extras
-from pytest_mtp.servers.launched import Plan
+from pytest_mtp.servers.plan import Plan
 from pytest_mtp.servers.params import Params
 
 MODEL = "SmolLM2-135M-Instruct-MTP"
