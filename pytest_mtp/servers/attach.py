@@ -13,8 +13,10 @@ from pytest_mtp.core.errors import InfraError, UsageError
 from pytest_mtp.core.exchange import Fault
 from pytest_mtp.core.facts import Endpoint
 from pytest_mtp.core.protocols import Client
+from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.address import Address, parse_address
 from pytest_mtp.servers.discovery import Discovery, choose_model, discover
+from pytest_mtp.servers.engines.mlx_lm import STARTED_WITH, MlxLm
 from pytest_mtp.servers.introduction import introduce
 from pytest_mtp.servers.probes import attempt, prove_ready
 from pytest_mtp.servers.server import BoundServer, open_client
@@ -56,7 +58,12 @@ def _attach(opener: Opener, address: Address, start: Endpoint, *, model: str | N
     finally:
         scout.close()
     evidence = list(address.notes)
-    if found is None:
+    started = None if found is None or found.binding else _as_started(opener, start, found, model=model, key_sent=key_sent)
+    if found is not None and started is not None:
+        endpoint = started
+        evidence.append(f"{endpoint.api_root}/models does not tell what is served: the name {endpoint.model!r} was answered")
+        found = Discovery(api_root=endpoint.api_root, names=(endpoint.model,), aliases={}, document={})
+    elif found is None:
         endpoint = _blindly(opener, address, start, model=model, key_sent=key_sent)
         evidence.append(f"{endpoint.api_root}/models is missing: the name {endpoint.model!r} was taken on trust")
         found = Discovery(api_root=endpoint.api_root, names=(endpoint.model,), aliases={}, document={})
@@ -71,6 +78,21 @@ def _attach(opener: Opener, address: Address, start: Endpoint, *, model: str | N
     except BaseException:
         client.close()
         raise
+
+
+def _as_started(opener: Opener, start: Endpoint, found: Discovery, *, model: str | None, key_sent: bool) -> Endpoint | None:
+    """By the name that was given, else by mlx-lm's for what it was started with. None where the list has to do after all."""
+    if model in (*found.names, *found.aliases):
+        return None
+    endpoint = dataclasses.replace(start, api_root=found.api_root, model=model or STARTED_WITH)
+    client = opener(endpoint)
+    answer = attempt(client)
+    client.close()
+    if isinstance(answer, Reply):
+        return endpoint if MlxLm().recognise(answer) or (model and not found.names) else None
+    if model and not found.names and answer.code != "INFRA.path":  # mlx-lm's 404 speaks of the model
+        raise trouble(answer, url=f"{found.api_root}/chat/completions", doing=f"asking {model!r} for one token", key_sent=key_sent)
+    return None
 
 
 def _blindly(opener: Opener, address: Address, start: Endpoint, *, model: str | None, key_sent: bool) -> Endpoint:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from pytest_mtp.core.codes import CODES
 from pytest_mtp.core.errors import InfraError, nearest
 from pytest_mtp.core.protocols import Client, Fetched
 from pytest_mtp.servers.address import Address
-from pytest_mtp.servers.engines.document import items, text
+from pytest_mtp.servers.engines.document import items, owners, text
 from pytest_mtp.servers.trouble import is_page, one_line, status_fault, trouble
 
 _FIRST_PAUSE_S = 0.1
@@ -20,12 +21,17 @@ _LONGEST_PAUSE_S = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """`names` are the model ids in the server's order; `aliases` maps every further name to its id."""
+    """`names` are the model ids in the server's order; `aliases` maps every further name to its id.
+
+    `binding` False: the list need not name what is served. mlx-lm lists what lies in the hub's cache, and answers with
+    nothing at all where there is no cache; asking for a name out of its list makes it load that model.
+    """
 
     api_root: str
     names: tuple[str, ...]
     aliases: Mapping[str, str]
     document: Mapping[str, object]
+    binding: bool = True
 
 
 def discover(client: Client, address: Address, *, wait_s: float, key_sent: bool) -> Discovery | None:
@@ -36,6 +42,7 @@ def discover(client: Client, address: Address, *, wait_s: float, key_sent: bool)
     """
     deadline = time.monotonic() + wait_s
     strange: InfraError | None = None
+    empty: Discovery | None = None
     for api_root in address.api_roots:
         url = f"{api_root}/models"
         got = _patiently(client, url.removeprefix(address.root), deadline)
@@ -52,15 +59,20 @@ def discover(client: Client, address: Address, *, wait_s: float, key_sent: bool)
             continue
         document = _model_list(got)
         if document is not None:
-            return _named(api_root, document)
+            return dataclasses.replace(_named(api_root, document), binding=_binds(got, document))
+        if not got.text.strip():
+            empty = empty or Discovery(api_root=api_root, names=(), aliases={}, document={}, binding=False)
+            continue
         strange = strange or _not_a_list(url, got)
-    if strange:
+    if empty is None and strange:
         raise strange
-    return None
+    return empty
 
 
 def choose_model(found: Discovery, wanted: str | None) -> tuple[str, tuple[str, ...]]:
     """The model to ask for, with a line of evidence where the choice was ours. Raise InfraError for an unknown one."""
+    if not found.document:
+        raise _not_a_list(f"{found.api_root}/models", Fetched(status=200))
     if not found.names:
         raise InfraError(f"{found.api_root}/models lists no model", code="INFRA.model", hint="Load a model before testing the server.")
     if wanted is None:
@@ -89,6 +101,12 @@ def _model_list(got: Fetched) -> Mapping[str, object] | None:
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) and isinstance(document.get("data"), list) else None
+
+
+def _binds(got: Fetched, document: Mapping[str, object]) -> bool:
+    """Lists that nobody signed, from Python's own server, may be mlx-lm's."""
+    server = next((value for name, value in (got.headers or {}).items() if name.lower() == "server"), "")
+    return not server.startswith("BaseHTTP/") or bool(owners(document))
 
 
 def _named(api_root: str, document: Mapping[str, object]) -> Discovery:

@@ -11,10 +11,12 @@ from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.engines.fake import Fake
 from pytest_mtp.servers.engines.generic import Generic
 from pytest_mtp.servers.engines.llamacpp import LlamaCpp
+from pytest_mtp.servers.engines.mlx_lm import MlxLm
+from pytest_mtp.servers.engines.mlx_vlm import MlxVlm
 from pytest_mtp.servers.engines.sglang import SGLang
 from pytest_mtp.servers.engines.vllm import Vllm
 
-_ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Fake(), LlamaCpp(), SGLang(), Vllm())}
+_ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Fake(), LlamaCpp(), SGLang(), Vllm(), MlxLm(), MlxVlm())}
 
 
 def register(engine: Engine) -> None:
