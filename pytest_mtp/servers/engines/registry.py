@@ -11,12 +11,17 @@ from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.engines.fake import Fake
 from pytest_mtp.servers.engines.generic import Generic
 from pytest_mtp.servers.engines.llamacpp import LlamaCpp
+from pytest_mtp.servers.engines.lmstudio import LMStudio
 from pytest_mtp.servers.engines.mlx_lm import MlxLm
 from pytest_mtp.servers.engines.mlx_vlm import MlxVlm
+from pytest_mtp.servers.engines.ollama import Ollama
 from pytest_mtp.servers.engines.sglang import SGLang
+from pytest_mtp.servers.engines.transformers import Transformers
 from pytest_mtp.servers.engines.vllm import Vllm
 
-_ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Fake(), LlamaCpp(), SGLang(), Vllm(), MlxLm(), MlxVlm())}
+_ENGINES: dict[str, Engine] = {
+    engine.name: engine for engine in (Fake(), LlamaCpp(), SGLang(), Vllm(), MlxLm(), MlxVlm(), LMStudio(), Ollama(), Transformers())
+}
 
 
 def register(engine: Engine) -> None:
