@@ -33,7 +33,7 @@ def introduce(client: Client, endpoint: Endpoint, found: Discovery, first: Reply
         models=found.names,
         concurrency=DEFAULT_CONCURRENCY,
         context_length=_context_length(found, endpoint.model),
-        capabilities=probed.capabilities,
+        capabilities=dataclasses.replace(probed.capabilities, request_acceptance=True if engine.acceptance_of(first) else None),
         evidence=(*evidence, *reasons, *probed.evidence),
         details={**probed.details, **_signed(first)},
     )

@@ -52,7 +52,9 @@ def prove_ready(client: Client, *, url: str, model: str, key_sent: bool = False)
 
 def probe(client: Client, engine: Engine, first: Reply) -> Probed:
     """What the server offers, each by one request of one or two tokens. A refusal is an answer: not offered."""
-    spoken = client.ask(dataclasses.replace(_QUESTION, top_logprobs=1)).reply
+    asked = dataclasses.replace(_QUESTION, top_logprobs=1)
+    told = engine.instrumented(asked)
+    spoken = client.ask(told).reply or (client.ask(asked).reply if told != asked else None)
     streamed = client.ask(dataclasses.replace(_QUESTION, stream=True, sampling=dataclasses.replace(_QUESTION.sampling, max_tokens=2))).reply
     continuing, echoes, why = _continues(client, engine, first)
     return Probed(

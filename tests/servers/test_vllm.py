@@ -298,3 +298,33 @@ def test_an_engine_that_dies_in_a_stream_is_a_failed_server_and_no_answer(client
 def test_an_unknown_model_is_named_as_such(client_of):
     fault = client_of(chat="no_model_on.json", status=404).ask(ASK).fault
     assert fault.code == "INFRA.model"
+
+
+def whole_server(kit, recorded, *, refuses=()):
+    """Routes of the recorded server; a request with one of the fields in `refuses` is answered 400."""
+
+    def answer(body):
+        if set(refuses) & set(body):
+            return kit.page({"error": {"message": "Extra inputs are not permitted", "type": "BadRequestError", "code": 400}}, 400)
+        if body.get("stream"):
+            return kit.Page(body=recorded("stream_on.txt"), headers={"Content-Type": "text/event-stream"})
+        own = {"token_ids": [1604]} if body.get("return_token_ids") else {}
+        reply = json.loads(recorded("logprobs_on.json" if body.get("logprobs") else "one_token_on.json"))
+        reply["choices"][0] |= own
+        return kit.page(reply)
+
+    pages = {"GET /v1/models": "models_on.json", "GET /version": "version_on.json", "GET /metrics": "metrics_before_on.txt"}
+    return {**{path: kit.Page(body=recorded(name)) for path, name in pages.items()}, "POST /v1/chat/completions": answer}
+
+
+def test_attached_to_it_knows_what_the_probes_saw(kit, recorded):
+    facts = kit.attach(kit.serve(whole_server(kit, recorded)).url).facts
+    seen = facts.capabilities
+    assert (facts.engine, facts.engine_version, facts.context_length, facts.speculation.depth) == ("vllm", "0.32.0", 2048, 3)
+    assert (seen.logprobs, seen.token_ids, seen.request_acceptance, seen.metrics, seen.usage_in_stream) == (True,) * 5
+    assert not any("--per-request-spec-decode-metrics" in line for line in facts.not_offered)
+
+
+def test_a_server_that_refuses_its_fields_is_probed_without_them(kit, recorded):
+    seen = kit.attach(kit.serve(whole_server(kit, recorded, refuses=("return_token_ids",))).url).facts.capabilities
+    assert (seen.logprobs, seen.token_ids) == (True, False)

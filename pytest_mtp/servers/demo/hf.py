@@ -51,7 +51,7 @@ def _kept_or_made(progress: Callable[[str], None], *, mtp: bool) -> Path:
     cache = cache_dir() / "demo"
     cache.mkdir(exist_ok=True)
     expected = MTP_SHA256 if mtp else PLAIN_SHA256
-    target = cache / f"smollm2-135m-instruct{'-mtp' if mtp else ''}-hf-{expected[:12]}"
+    target = cache / f"smollm2-135m-instruct{'-mtp' if mtp else ''}-{expected[:12]}"
     with locked(cache):
         if folder_sha256(target) == expected:
             return target
