@@ -72,8 +72,8 @@ class HttpClient:
         """Close the connections."""
         self._http.close()
 
-    def ask(self, ask: Ask) -> Exchange:
-        """One exchange, retries inside. Raises UsageError for an ask that cannot be written as JSON."""
+    def ask(self, ask: Ask, *, retried: bool = True) -> Exchange:
+        """One exchange, retries inside unless `retried` is False. Raises UsageError for an ask that cannot be written as JSON."""
         body = ask.body(self._endpoint.model)
         content = _encoded(body)
         url = f"{self._endpoint.api_root}/chat/completions"
@@ -93,7 +93,7 @@ class HttpClient:
             return pauses[-1]
 
         answer: Answer = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(self._retry.retries + 1),
+            stop=tenacity.stop_after_attempt(self._retry.retries + 1 if retried else 1),
             wait=pause,
             retry=tenacity.retry_if_result(lambda answer: answer.retriable),
             sleep=self._retry.sleep,

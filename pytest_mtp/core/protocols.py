@@ -32,8 +32,8 @@ class Fetched:
 class Client(Protocol):
     """Asks one server. Thread-safe. Never raises for anything that a server or the network did."""
 
-    def ask(self, ask: Ask) -> Exchange:
-        """One exchange, retries inside."""
+    def ask(self, ask: Ask, *, retried: bool = True) -> Exchange:
+        """One exchange, retries inside; with `retried` False one attempt, whatever becomes of it."""
 
     def fetch(self, path: str) -> Fetched:
         """GET `path` below the server's root (`/metrics`, `/props`); absolute URLs are not taken."""
@@ -144,6 +144,9 @@ class CheckContext(Protocol):
 
     def ask_alone(self, ask: Ask) -> Exchange:
         """Recorded; the caller holds the exclusive lease."""
+
+    def burst(self, asks: Sequence[Ask]) -> Sequence[Exchange]:
+        """All sent at once, none of them twice, answers in order; recorded; the caller holds the exclusive lease."""
 
     def progress(self, words: str) -> None:
         """A line for a waiting person; may go nowhere."""

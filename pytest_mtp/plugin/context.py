@@ -23,14 +23,15 @@ class CaseContext:
         lease: Lease,
         pool: AskPool,
         alone: Callable[[Ask], Exchange],
+        once: Callable[[Ask], Exchange],
         control: Callable[[], Control],
         planned: Sequence[Future[Exchange]] = (),
         weights: Weights | None = None,
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`pool` sends under the shared lease, `alone` under none."""
+        """`pool` sends under the shared lease, `alone` under none, `once` likewise and without retries."""
         self.server, self.lease, self.control, self.progress, self.weights = server, lease, control, progress, weights
-        self._pool, self._alone, self._planned = pool, alone, list(planned)
+        self._pool, self._alone, self._once, self._planned = pool, alone, once, list(planned)
         self.exchanges: list[Exchange] = []
 
     def ask(self, ask: Ask) -> Exchange:
@@ -51,3 +52,13 @@ class CaseContext:
         exchange = self._alone(ask)
         self.exchanges.append(exchange)
         return exchange
+
+    def burst(self, asks: Sequence[Ask]) -> Sequence[Exchange]:
+        """A thread each; the caller holds the exclusive lease."""
+        pool = AskPool(len(asks), self._once)
+        try:
+            exchanges = [future.result() for future in [pool.submit(ask) for ask in asks]]
+        finally:
+            pool.close()
+        self.exchanges += exchanges
+        return exchanges

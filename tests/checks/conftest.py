@@ -47,6 +47,8 @@ class MemoryServer:
     def ask_many(self, asks: Sequence[Ask]) -> list[Exchange]:
         return [self.ask(each) for each in asks]
 
+    burst = ask_many
+
     def progress(self, words: str) -> None:
         assert words
 
