@@ -13,7 +13,17 @@ from pytest_mtp.core.verdict import Verdict
 
 Check = Callable[[Case, CheckContext], Verdict]
 
-PROBES: Mapping[str, bool] = {"budgets": False}
+PROBES: Mapping[str, bool] = {
+    "budgets": False,
+    "canaries": False,
+    "choices": False,
+    "errors": True,
+    "logprobs": False,
+    "natural_stop": False,
+    "sampling": True,
+    "stops": True,
+    "stream_parity": True,
+}
 """The probes, each a module of checks/probes, and whether it needs the server for itself."""
 
 BUILT_IN = ("golden", "tools", "acceptance", "throughput", *PROBES)

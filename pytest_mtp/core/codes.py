@@ -85,6 +85,24 @@ CODES = _rows(
         "More tokens than max_tokens allows, or fewer where the reply says length",
         "Clients size buffers and bills by it.",
     ),
+    ("PROTO.stop", "critical", "A stop string was not obeyed", "Clients cut dialogues and code at stop strings: look at the detokeniser."),
+    ("PROTO.stream_diff", "critical", "Streamed and unstreamed replies differ", "Look at the streaming code of the API layer."),
+    ("PROTO.choices", "critical", "The choices of n > 1 are not those that were asked for", "Look at the API layer, or ask one at a time."),
+    ("PROTO.crossed", "critical", "A reply holds the words of another request", "Stop serving: requests or cache blocks are mixed up."),
+    ("PROTO.logprobs", "critical", "Log-probabilities contradict themselves", "Do not rank or filter by them; report it to the engine."),
+    (
+        "PROTO.logprobs_hollow",
+        "model",
+        "Log-probabilities of 0.0 without alternatives",
+        "Known of tokens that leave a verify step of speculation: do not rank or filter by them.",
+    ),
+    ("PROTO.error_mapping", "note", "A bad request met a 5xx or a dropped connection", "Clients retry a 5xx: a refusal should be a 4xx."),
+    (
+        "PROTO.error_poison",
+        "critical",
+        "After a bad request an honest one is not served",
+        "One client can take the server from all others.",
+    ),
     ("PROTO.param", "note", "An option was ignored or refused in the wrong way", "See the engine's documentation for the option."),
     (
         "PROTO.refused",
@@ -131,6 +149,7 @@ CODES = _rows(
     # Generation.
     ("GEN.empty", "case", "No answer in the reply", "The budget may have gone into reasoning; raise max_tokens."),
     ("GEN.truncated", "case", "The answer was cut at max_tokens", "Raise max_tokens; a rising rate points at loops."),
+    ("GEN.endless", "model", "No turn ends by itself", "The end token got lost: compare chat template, tokenizer and generation config."),
     ("GEN.filtered", "case", "A content filter ended the answer", "The filter belongs to the server, not to the model."),
     ("GEN.refusal", "case", "The model refused", "A refusal is not a wrong value; see whether one was due."),
     ("GEN.think_unclosed", "case", "Reasoning never ended", "Raise max_tokens, or check the reasoning parser."),

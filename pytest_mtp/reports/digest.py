@@ -12,7 +12,9 @@ from pytest_mtp.core.verdict import Finding, Measure
 
 OUTCOMES = ("PASS", "FAIL", "missed", "INCONCLUSIVE", "BLOCKED")
 _EARLY = "the run ended early: this is what was measured until then"
-_FIRST = ("acceptance_rate", "mean_acceptance_length", "acceptance_at_position", "user_e2e_tps", "ttft")
+_FIRST = (
+    "acceptance_rate", "mean_acceptance_length", "effective_length", "acceptance_at_position", "conditional_at_position", "user_e2e_tps", "ttft",
+)  # fmt: skip
 _RANK: Mapping[str, int] = {"critical": 0, "regression": 1, "blocked": 2, "inconclusive": 3, "model": 4, "note": 5}
 
 
@@ -100,9 +102,15 @@ def measures(report: RunReport) -> list[tuple[CaseResult, Measure]]:
     return sorted(found, key=lambda pair: next((at for at, name in enumerate(_FIRST) if pair[1].name.startswith(name)), len(_FIRST)))
 
 
+def condition_rows(report: RunReport) -> list[tuple[CaseResult, Measure]]:
+    """What each condition of a probe can exclude."""
+    return [pair for pair in measures(report) if pair[1].name == "excludable_fault_rate"]
+
+
 def by_stratum(report: RunReport) -> tuple[list[str], list[tuple[str, dict[str, Measure]]]]:
     """The strata, and a row for each measure that has them; the case is named where two cases measure the same."""
-    found = [(result, measure) for result, measure in measures(report) if measure.stratum]
+    conditions = [measure for _, measure in condition_rows(report)]
+    found = [(result, measure) for result, measure in measures(report) if measure.stratum and measure not in conditions]
     strata = list(dict.fromkeys(measure.stratum for _, measure in found))
     cases: dict[str, set[str]] = {}
     for result, measure in found:

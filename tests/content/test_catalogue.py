@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_mtp.core.case import Suite
+from pytest_mtp.checks.kinds import PROBES
+from pytest_mtp.checks.probes.probe import Probe
+from pytest_mtp.core.case import Case, Suite
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "suites").glob("*.mtp.yaml"), *(ROOT / "golden_answers").glob("*/*.yaml")])
@@ -38,15 +41,18 @@ def test_the_head_counts_cases_and_requests_rightly(path: Path, suites: Mapping[
     assert said, "the head says how many cases there are"
     assert cost, "the head says what they cost"
     assert int(said[1]) == len(suite.cases)
-    assert int(cost[1]) == sum(requests_of(case.check, case.params, len(case.modes) * case.repeats) for case in suite.cases)
+    assert int(cost[1]) == sum(map(requests_of, suite.cases))
 
 
-def requests_of(check: str | None, params: Mapping[str, object], asks: int) -> int:
-    if check is None:
-        return asks
-    prompts = params["prompts"]
+def requests_of(case: Case) -> int:
+    if case.check is None:
+        return len(case.modes) * case.repeats
+    if case.check in PROBES:
+        probe: Probe = importlib.import_module(f"pytest_mtp.checks.probes.{case.check}").PROBE
+        return probe.requests(case) * case.repeats
+    prompts = case.params["prompts"]
     assert isinstance(prompts, dict)
-    rounds, warmup = params.get("rounds", 1), params.get("warmup", 0)
+    rounds, warmup = case.params.get("rounds", 1), case.params.get("warmup", 0)
     assert isinstance(rounds, int)
     assert isinstance(warmup, int)
     return sum(map(len, prompts.values())) * (rounds + warmup)
@@ -57,7 +63,7 @@ def test_there_are_more_than_a_hundred_and_ten_cases(suites: Mapping[str, Suite]
 
 
 def test_the_suites_that_were_promised_are_there(suites: Mapping[str, Suite]) -> None:
-    assert set(suites) == {*ASKING, "speculation", "throughput"}
+    assert set(suites) == {*ASKING, "speculation", "throughput", "protocol"}
 
 
 def test_a_suite_is_named_as_its_file(suites: Mapping[str, Suite]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_mtp.checks.probes.sent import Sent
 from pytest_mtp.core.case import Case, Severity
 from pytest_mtp.core.codes import CODES, severity_of
+from pytest_mtp.core.errors import NotOffered
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.protocols import CheckContext
-from pytest_mtp.core.record import Json
 from pytest_mtp.core.verdict import Finding, Measure, Outcome, Verdict
 from pytest_mtp.judge.gate import by_severity, harms
 from pytest_mtp.judge.statistics import upper_bound
@@ -24,21 +25,27 @@ class Sight:
     """What one trial of one condition showed.
 
     The trial is the unit of replication: one request, or one set of requests that are compared with each other. `unreached`
-    says why the condition was not met; such a trial proves nothing either way. `culprit` is the exchange that shows the first
-    finding, the one to send again.
+    says why the condition was not met, `not_offered` why it cannot be: the server refuses, openly, and is within its rights.
+    Either kind of trial proves nothing. `culprit` is the exchange that shows the first finding, the one to send again.
     """
 
     condition: str
     findings: tuple[Finding, ...] = ()
     unreached: str = ""
+    not_offered: str = ""
     culprit: Exchange | None = None
+
+    @property
+    def why_not(self) -> str:
+        """Why this trial proves nothing; empty where it does."""
+        return self.unreached or self.not_offered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
     """One experiment.
 
-    `requests` and `tokens` are what a case costs at most, for budgets; `tokens` counts generated ones. `sees` names the checks
+    `requests` and `tokens` are what one look costs at most, for budgets; `tokens` counts generated ones. `sees` names the checks
     of the fault catalogue that it carries out. `alone`: the caller holds the exclusive lease.
     """
 
@@ -51,9 +58,13 @@ class Probe:
     alone: bool = False
 
     def run(self, case: Case, context: CheckContext) -> Verdict:
-        """Look, and conclude. Raises NotOffered where the server cannot be asked this at all."""
+        """Look as often as the case repeats, and conclude. Raises NotOffered where the server cannot be asked this at all."""
         sent = Sent(context)
-        return concluded(case, self.look(case, sent), sent.exchanges)
+        sights: list[Sight] = []
+        for turn in range(case.repeats):
+            context.progress(f"{self.name}, {turn + 1} of {case.repeats}")
+            sights += self.look(case, sent)
+        return concluded(case, sights, sent.exchanges)
 
 
 def finding(
@@ -62,7 +73,7 @@ def finding(
     *,
     detail: str = "",
     where: str = "",
-    evidence: Mapping[str, Json] | None = None,
+    evidence: Mapping[str, Any] | None = None,
     severity: Severity | None = None,
 ) -> Finding:
     """With the severity and the hint of the table, unless the evidence speaks for less."""
@@ -75,13 +86,17 @@ def finding(
 def concluded(case: Case, sights: Sequence[Sight], exchanges: Sequence[Exchange]) -> Verdict:
     """FAIL for harm, BLOCKED where answers are missing, INCONCLUSIVE where no condition was reached, else PASS.
 
+    Raises NotOffered where the server refuses every condition: then there is nothing to reach.
+
     Each condition that was reached and showed nothing gets the measure `excludable_fault_rate`: the exact one-sided 95 % upper
     bound on the rate of a fault that strikes its trials independently, 1 - 0.05^(1/n) after n clean ones. What was not
     reached is told in the same place, so that a PASS never claims more than it saw.
     """
     findings = _gathered(sights)
     infra = [found for found in findings if found.code.startswith("INFRA.")]
-    reached = [sight for sight in sights if not sight.unreached]
+    reached = [sight for sight in sights if not sight.why_not]
+    if sights and all(sight.not_offered for sight in sights):
+        raise NotOffered(f"{sights[0].condition}: {sights[0].not_offered}")
     outcome: Outcome
     if harms([found for found in findings if found not in infra]):
         outcome = "FAIL"
@@ -108,7 +123,7 @@ def _gathered(sights: Sequence[Sight]) -> list[Finding]:
     for sight in sights:
         for found in sight.findings:
             groups.setdefault((found.code, sight.condition), []).append(dataclasses.replace(found, where=found.where or sight.condition))
-    trials = {condition: sum(s.condition == condition and not s.unreached for s in sights) for _, condition in groups}
+    trials = {condition: sum(s.condition == condition and not s.why_not for s in sights) for _, condition in groups}
     gathered = []
     for (_, condition), group in groups.items():
         times = f"{len(group)} of {trials[condition]} trials"
@@ -129,9 +144,9 @@ def _measures(sights: Sequence[Sight]) -> list[Measure]:
     measures = []
     for condition in dict.fromkeys(sight.condition for sight in sights):
         trials = [sight for sight in sights if sight.condition == condition]
-        reached = [sight for sight in trials if not sight.unreached]
+        reached = [sight for sight in trials if not sight.why_not]
         struck = sum(bool(harms(sight.findings)) for sight in reached)
-        why = next((sight.unreached for sight in trials if sight.unreached), "")
+        why = next((sight.why_not for sight in trials if sight.why_not), "")
         note = f"{struck} of {len(reached)} trials show a fault" if reached else f"not reached: {why}"
         if reached and why:
             note += f"; {len(trials) - len(reached)} not reached: {why}"

@@ -9,6 +9,7 @@ import pytest
 from pytest_mtp.checks.probes.probe import Sight, concluded, finding
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case, Source
+from pytest_mtp.core.errors import NotOffered
 from pytest_mtp.core.exchange import Exchange, Timeline
 from pytest_mtp.core.reply import Reply, Usage
 from pytest_mtp.core.verdict import Outcome
@@ -79,3 +80,14 @@ def test_the_culprit_is_the_exchange_of_the_gravest_finding() -> None:
 def test_costs_are_counted_by_usage_alone(tokens: list[int | None], spent: float | None) -> None:
     measures = {m.name: m.value for m in concluded(CASE, [CLEAN], [exchange(n) for n in tokens]).measures}
     assert (measures["probe_requests"], measures["probe_tokens"]) == (2.0, spent)
+
+
+def test_an_open_refusal_of_every_condition_is_skipped_and_not_accused() -> None:
+    with pytest.raises(NotOffered, match="a: refused: no logprobs here"):
+        concluded(CASE, [Sight(condition="a", not_offered="refused: no logprobs here")], [])
+
+
+def test_a_refusal_beside_a_clean_condition_is_told() -> None:
+    verdict = concluded(CASE, [CLEAN, Sight(condition="b", not_offered="refused")], [])
+    assert verdict.outcome == "PASS"
+    assert {m.stratum: m.note for m in verdict.measures if m.stratum}["b"] == "not reached: refused"

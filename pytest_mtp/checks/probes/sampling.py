@@ -1,0 +1,140 @@
+"""Sampling options: obeyed or refused, never ignored in silence.
+
+Each option is held against what it must do to any model: a seed repeats, a high temperature without a seed varies, top_k 1 is
+greedy, a banned token does not come. What needs more than the server offers (token ids for a ban) is not reached, and said so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.saying import STORY, say, whole
+from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.core.ask import Ask
+from pytest_mtp.core.case import Case
+from pytest_mtp.core.exchange import Exchange
+from pytest_mtp.core.record import Json
+
+_MAX_TOKENS, _SAMPLES = 12, 6
+_HOT = 1.5
+"""At this temperature twelve tokens of a story come out alike by chance less often than once in a million runs, unless the model
+is certain of every word; six equal samples are therefore told as a note, and nothing more."""
+
+
+def look(case: Case, sent: Sent) -> Sequence[Sight]:
+    """One request at a time, so that no batch changes what a seed gives."""
+    budget = whole(case, "max_tokens", _MAX_TOKENS)
+    greedy = say(STORY, max_tokens=budget)
+    base = [sent.alone(greedy), sent.alone(greedy)]
+    if any(exchange.reply is None for exchange in base):
+        return [_missing("greedy", next(exchange for exchange in base if exchange.reply is None))]
+    steady = _text(base[0]) == _text(base[1])
+    sights = [_seed(sent, budget), _varies(sent, budget)]
+    sights += [_as_greedy(sent, name, _hot(greedy, **option), base[0], steady=steady) for name, option in _GREEDY.items()]
+    sights.append(_ban(sent, greedy, base[0], steady=steady))
+    return sights
+
+
+_GREEDY: Mapping[str, Mapping[str, Json]] = {
+    "top_k 1 is greedy": {"top_k": 1},
+    "top_p 0.000001 is greedy": {"top_p": 1e-6},
+    "min_p 1 is greedy": {"min_p": 1.0},
+}
+_OPTIONS = len(_GREEDY)
+
+
+def _hot(greedy: Ask, **options: Json) -> Ask:
+    return dataclasses.replace(
+        greedy, sampling=type(greedy.sampling).from_dict({**greedy.sampling.to_dict(), "temperature": _HOT, **options})
+    )
+
+
+def _seed(sent: Sent, budget: int) -> Sight:
+    condition = "a seed repeats"
+    ask = say(STORY, max_tokens=budget, temperature=1.0, seed=11)
+    exchanges = [sent.alone(ask) for _ in range(3)]
+    return _refused(condition, exchanges) or _ignored(
+        condition, exchanges, len({_text(exchange) for exchange in exchanges}) > 1, "seed 11 gave different texts: the seed is ignored"
+    )
+
+
+def _varies(sent: Sent, budget: int) -> Sight:
+    condition = "temperature varies"
+    ask = say(STORY, max_tokens=budget, temperature=_HOT)
+    exchanges = [sent.alone(ask) for _ in range(_SAMPLES)]
+    same = len({_text(exchange) for exchange in exchanges}) == 1
+    return _refused(condition, exchanges) or _ignored(
+        condition,
+        exchanges,
+        same,
+        f"{_SAMPLES} samples at temperature {_HOT} without a seed are alike: the temperature is ignored, or the seed is fixed",
+    )
+
+
+def _as_greedy(sent: Sent, condition: str, ask: Ask, base: Exchange, *, steady: bool) -> Sight:
+    exchanges = [sent.alone(ask) for _ in range(2)]
+    if not steady:
+        return _refused(condition, exchanges) or Sight(
+            condition=condition, unreached="the greedy answer itself differs from request to request"
+        )
+    other = next((exchange for exchange in exchanges if _text(exchange) != _text(base)), None)
+    return _refused(condition, exchanges) or _ignored(
+        condition, exchanges, other is not None, f"{condition}: a text other than the greedy one came"
+    )
+
+
+def _ban(sent: Sent, greedy: Ask, base: Exchange, *, steady: bool) -> Sight:
+    condition = "logit_bias bans a token"
+    told = sent.alone(dataclasses.replace(sent.engine.instrumented(greedy), top_logprobs=1))
+    reply = told.reply
+    ids = reply.token_ids or tuple(entry.token_id for entry in reply.logprobs if entry.token_id is not None) if reply else ()
+    if not ids:
+        return Sight(condition=condition, not_offered="the server tells no token ids")
+    banned = ids[0]
+    ask = dataclasses.replace(greedy, sampling=dataclasses.replace(greedy.sampling, logit_bias={str(banned): -100.0}))
+    exchange = sent.alone(ask)
+    if not steady:
+        return _refused(condition, [exchange]) or Sight(
+            condition=condition, unreached="the greedy answer itself differs from request to request"
+        )
+    same = _text(exchange) == _text(base)
+    return _refused(condition, [exchange]) or _ignored(
+        condition, [exchange], same, f"the first token ({banned}) was banned with logit_bias -100, and the text is the same"
+    )
+
+
+def _ignored(condition: str, exchanges: Sequence[Exchange], ignored: bool, title: str) -> Sight:  # noqa: FBT001 (one sentence with its condition)
+    if not ignored:
+        return Sight(condition=condition)
+    evidence = {"texts": [_text(exchange)[:120] for exchange in exchanges], "sampling": exchanges[0].ask.sampling.body()}
+    return Sight(condition=condition, findings=(finding("PROTO.param", title, evidence=evidence),), culprit=exchanges[0])
+
+
+def _refused(condition: str, exchanges: Sequence[Exchange]) -> Sight | None:
+    """A refusal is honest; any other missing answer is not."""
+    missing = next((exchange for exchange in exchanges if exchange.reply is None), None)
+    return None if missing is None else _missing(condition, missing)
+
+
+def _missing(condition: str, exchange: Exchange) -> Sight:
+    if exchange.fault is not None and exchange.fault.kind == "refused":
+        return Sight(condition=condition, not_offered=f"refused: {exchange.fault.message[:160]}")
+    fault = fault_finding(exchange)
+    return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+
+
+def _text(exchange: Exchange) -> str:
+    return f"{exchange.reply.reasoning or ''}{exchange.reply.text}" if exchange.reply else ""
+
+
+PROBE = Probe(
+    name="sampling",
+    about="seed, temperature, top_k, top_p, min_p and logit_bias: obeyed or refused, never ignored in silence",
+    requests=lambda _: 2 + 3 + _SAMPLES + 2 * _OPTIONS + 2,
+    tokens=lambda case: (2 + 3 + _SAMPLES + 2 * _OPTIONS + 2) * whole(case, "max_tokens", _MAX_TOKENS),
+    look=look,
+    sees=("sampling-effect",),
+    alone=True,
+)
