@@ -12,7 +12,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from scipy.stats import binom
 
 from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.errors import UsageError
@@ -129,36 +128,6 @@ def test_without_speculation_nothing_is_drafted_and_the_text_is_the_same(draftin
     assert [plain.engine.acceptance_of(reply) for reply in replies] == [None] * 3
     assert plain.facts.speculation.state == "inactive"
     assert [reply.text for reply in replies] == [reply.text for reply in spent(drafting, *asks)[0]]
-
-
-def test_a_restart_changes_the_depth_of_drafts(start):
-    server = start(depth=1)
-    pids = [server.facts.pid]
-    for depth in (1, 2, 3):
-        if depth > 1:
-            pids.append(server.restart({"depth": depth}).pid)
-        _, moved = spent(server, *map(question, QUESTIONS))
-        assert server.facts.speculation.depth == depth
-        assert len(moved.per_position) == depth
-        assert moved.per_position[0] > 0
-        assert (depth - 1) * moved.rounds < moved.drafted <= depth * moved.rounds
-    assert len(set(pids)) == 3
-    assert all(gone(pid) for pid in pids[:2])
-    server.stop()
-
-
-def test_synthetic_acceptance_is_what_was_asked_for(start):
-    """Each position's count lies where a binomial of its rate lies with probability 1 - 1e-6, and the text is not the model's."""
-    rates = (0.9, 0.6, 0.2)
-    server = start(synth_rates=list(rates))
-    replies, moved = spent(server, *(question(words, max_tokens=100, extra_body={"ignore_eos": True}) for words in QUESTIONS))
-    cut = 3 * moved.rounds - moved.drafted  # drafts that the token budget cut short
-    for rate, accepted in zip(rates, moved.per_position, strict=True):
-        low, high = binom.ppf(5e-7, moved.rounds - cut, rate), binom.isf(5e-7, moved.rounds, rate)
-        assert low <= accepted <= high
-    assert any("wrong on purpose" in line for line in server.facts.speculation.evidence)
-    server.stop()
-    assert len({reply.text for reply in replies}) == 3
 
 
 def test_a_prefix_is_continued_as_the_model_itself_would(drafting):
