@@ -33,6 +33,19 @@ def samples(exposition: str, *, prefix: str) -> Mapping[str, float] | None:
     return totals
 
 
+def labelled(exposition: str, name: str) -> tuple[tuple[Mapping[str, str], float], ...]:
+    """Labels and finite value of each sample of one series, by its whole name; none where the text is no exposition."""
+    try:
+        return tuple(
+            (sample.labels, sample.value)
+            for family in text_string_to_metric_families(exposition)
+            for sample in family.samples
+            if sample.name == name and math.isfinite(sample.value)
+        )
+    except (ValueError, KeyError):
+        return ()
+
+
 def draft_counts(totals: Mapping[str, float], *, source: str = "/metrics") -> Acceptance | None:
     """The counters `spec_decode_num_*_total`, or None where they are missing.
 

@@ -16,12 +16,12 @@ from pytest_mtp.servers.engines.mlx_lm import MlxLm
 from pytest_mtp.servers.engines.mlx_vlm import MlxVlm
 from pytest_mtp.servers.engines.ollama import Ollama
 from pytest_mtp.servers.engines.sglang import SGLang
+from pytest_mtp.servers.engines.tensorrt_llm import TensorRtLlm
 from pytest_mtp.servers.engines.transformers import Transformers
 from pytest_mtp.servers.engines.vllm import Vllm
 
-_ENGINES: dict[str, Engine] = {
-    engine.name: engine for engine in (Fake(), LlamaCpp(), SGLang(), Vllm(), MlxLm(), MlxVlm(), LMStudio(), Ollama(), Transformers())
-}
+_KNOWN = (Fake(), LlamaCpp(), Vllm(), SGLang(), TensorRtLlm(), MlxVlm(), MlxLm(), Transformers(), LMStudio(), Ollama())
+_ENGINES: dict[str, Engine] = {engine.name: engine for engine in _KNOWN}
 
 
 def register(engine: Engine) -> None:
