@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
 _MOST_MARKS = 4  # combining marks on one letter; more of them climb over the neighbouring lines
@@ -95,3 +96,9 @@ def wrap(text: str, width: int, *, lines: int = 4) -> list[str]:
 def pad(text: str, width: int) -> str:
     """Filled with spaces to `width` cells."""
     return text + " " * max(0, width - columns(text))
+
+
+def labelled(label: str, texts: Sequence[str], *, width: int, indent: int, lines: int = 4) -> list[str]:
+    """Paragraphs beside a label, which stands in the first row alone; words of strangers are made printable."""
+    rows = [row for text in texts for row in wrap(printable(text), width - indent, lines=lines)]
+    return [pad("" if at else label, indent) + row for at, row in enumerate(rows)]

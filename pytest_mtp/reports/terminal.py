@@ -20,7 +20,7 @@ from pytest_mtp.reports.digest import (
     reasons,
     speculation_words,
 )
-from pytest_mtp.reports.printable import columns, fit, pad, printable, wrap
+from pytest_mtp.reports.printable import columns, fit, labelled, pad, printable, wrap
 
 _MOST_BLOCKING, _MOST_OTHERS, _MOST_MEASURES, _MOST_STRATA = 12, 6, 24, 6
 _LABEL = 13
@@ -38,22 +38,17 @@ def summary_lines(report: RunReport, *, width: int = 80) -> list[str]:
     """The run; every line fits `width` cells. The caller prints the verdict after it."""
     width = max(40, width)
     lines = [
-        *(line for facts in report.servers for line in _labelled("server", _server_lines(facts), width)),
-        *_labelled("control", [control_words(report.control), *_control_findings(report)], width),
+        *(line for facts in report.servers for line in labelled("server", _server_lines(facts), width=width, indent=_LABEL)),
+        *labelled("control", [control_words(report.control), *_control_findings(report)], width=width, indent=_LABEL),
         *_table(_suite_rows(report)),
         *_table(_measure_rows(report)),
         *_others("inconclusive, without closing the gate", [r for r in of_class(report, "INCONCLUSIVE") if not r.closes], width),
         *_others("missed, without closing the gate", of_class(report, "missed"), width),
-        *_labelled("notes", _note_lines(report), width),
+        *labelled("notes", _note_lines(report), width=width, indent=_LABEL),
         *_blocking_lines(report, width),
-        *_labelled("why", reasons(report), width),
+        *labelled("why", reasons(report), width=width, indent=_LABEL),
     ]
     return [fit(line, width).rstrip() for line in lines]
-
-
-def _labelled(label: str, texts: Sequence[str], width: int) -> list[str]:
-    rows = [row for text in texts for row in wrap(printable(text), width - _LABEL)]
-    return [pad("" if at else label, _LABEL) + row for at, row in enumerate(rows)]
 
 
 def _server_lines(facts: ServerFacts) -> list[str]:

@@ -3,45 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
-import struct
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from pytest_mtp.checkpoint.inspection import Inspection
 from pytest_mtp.cli.main import main
-
-TRUNK = {"model.embed_tokens.weight": (8, 4), "lm_head.weight": (8, 4)}
-BLOCK = {"self_attn.q_proj.weight": (4, 4), "mlp.up_proj.weight": (4, 4)}
-JOIN = {"enorm.weight": (4,), "hnorm.weight": (4,), "eh_proj.weight": (4, 8)}
-
-
-def save(folder: Path, shapes: Mapping[str, tuple[int, ...]], **config: object) -> Path:
-    header, at = {}, 0
-    for name, shape in shapes.items():
-        end = at + math.prod(shape) * 2
-        header[name] = {"dtype": "BF16", "shape": list(shape), "data_offsets": [at, end]}
-        at = end
-    raw = json.dumps(header).encode()
-    folder.mkdir(exist_ok=True)
-    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(raw)) + raw + bytes(at))
-    plain = {"model_type": "deepseek_v3", "num_hidden_layers": 1, "hidden_size": 4, "vocab_size": 8}
-    (folder / "config.json").write_text(json.dumps({**plain, **config}))
-    return folder
-
-
-@pytest.fixture
-def plain(tmp_path: Path) -> str:
-    return str(save(tmp_path / "plain", TRUNK | {f"model.layers.0.{name}": shape for name, shape in BLOCK.items()}))
-
-
-@pytest.fixture
-def holding(tmp_path: Path) -> str:
-    blocks = {f"model.layers.{n}.{name}": shape for n in (0, 1) for name, shape in BLOCK.items()}
-    join = {f"model.layers.1.{name}": shape for name, shape in JOIN.items()}
-    return str(save(tmp_path / "holding", TRUNK | blocks | join, num_nextn_predict_layers=1))
+from tests.cli.conftest import BLOCK, TRUNK, save
 
 
 @pytest.fixture
