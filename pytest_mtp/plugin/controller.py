@@ -22,7 +22,7 @@ from pytest_mtp.core.facts import Control, ServerFacts
 from pytest_mtp.core.run import Blocking, CaseResult, Gate, RunInfo, RunReport
 from pytest_mtp.judge.gate import decide
 from pytest_mtp.plugin.checkpoint import advice, inspected, result_of
-from pytest_mtp.plugin.evidence import forget_evidence
+from pytest_mtp.plugin.evidence import forget_evidence, forget_logs
 from pytest_mtp.plugin.keys import RUN, WANTS_DEFAULT_SUITE
 from pytest_mtp.plugin.run import Run
 from pytest_mtp.plugin.settings import Settings
@@ -30,7 +30,6 @@ from pytest_mtp.plugin.terminal import header_lines, summarise
 from pytest_mtp.plugin.writing import ensure_writable, write_reports
 from pytest_mtp.reports.printable import printable_lines
 from pytest_mtp.servers.attach import attach
-from pytest_mtp.servers.launch import launch
 
 if TYPE_CHECKING:
     from pytest_mtp.core.protocols import Server
@@ -69,12 +68,13 @@ class Controller:
         self.inspection = inspected(self.settings)
         self.folder = Path(tempfile.mkdtemp(prefix="pytest-mtp-"))
         try:
-            self.server = self._start(self.folder)
+            self.server = self._start()
         except UsageError as error:
             raise pytest.UsageError(str(error)) from error
         except InfraError as error:
             self._give_up(error)
         forget_evidence(self.settings.report_dir)
+        forget_logs(self.settings.report_dir)
         if not self._distributed():
             weights = self.inspection.weights if self.inspection else None
             run = Run(self.settings, self._bound(), self.folder, processes=1, worker="", weights=weights)
@@ -111,7 +111,6 @@ class Controller:
             return
         control, facts = self._control_and_facts(self.server)
         self.report = self._report(control, facts, complete=exitstatus in (0, 1, 5))
-        self._kept("")
         self.written, problem = write_reports(self.report, self.settings.report_dir)
         if problem:
             self.problems.append(problem)
@@ -157,11 +156,14 @@ class Controller:
         assert self.server is not None
         return self.server
 
-    def _start(self, folder: Path) -> Server:
+    def _start(self) -> Server:
         settings = self.settings
         if settings.launch is not None:
-            self._say(f"mtp: starting {settings.launch}")
-            launched = launch(settings.launch, run_dir=folder, params=settings.launch_params, timeout_s=settings.timeout_s)
+            self._say(f"mtp: starting {settings.launch.name}")
+            # Its log is written beside the report from the first line on: no end of this process can lose it.
+            launched = settings.launch.start(
+                run_dir=settings.report_dir, timeout_s=settings.timeout_s, api_key_env=settings.api_key_env
+            )  # fmt: skip
             self._stop = launched.stop
             return launched
         assert settings.server is not None
@@ -188,22 +190,12 @@ class Controller:
         )
         report = RunReport(run=self._info(complete=False), gate=gate)
         _, problem = write_reports(report, self.settings.report_dir)
-        tail = f"\nthe last lines of its log:\n{error.log_tail}" if error.log_tail else ""
+        tail = f"\nfrom its log:\n{error.log_tail}" if error.log_tail else ""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
-            for line in printable_lines(self._kept(f"{error.code}: {error}{tail}\n{problem}".rstrip()), limit=8000, lines=60):
+            for line in printable_lines(f"{error.code}: {error}{tail}\n{problem}".rstrip(), limit=8000, lines=60):
                 reporter.write_line(line)
         pytest.exit(f"the server is unusable: {error.code}", returncode=EXIT_SERVER_UNUSABLE)
-
-    def _kept(self, text: str) -> str:
-        """Logs are moved beside the report, as the run's own folder goes; so do the paths in a message."""
-        for log in sorted(self.folder.glob("*.log")) if self.folder else ():
-            try:
-                self.settings.report_dir.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(log, self.settings.report_dir / log.name)
-            except OSError as error:
-                self.problems.append(f"the log of the server is lost: {error}")
-        return text.replace(str(self.folder), str(self.settings.report_dir))
 
     def _control_and_facts(self, server: Server) -> tuple[Control | None, ServerFacts]:
         run = self.config.stash.get(RUN, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from pytest_mtp.core.facts import Control
 from pytest_mtp.core.verdict import Verdict
 
 FOLDER = "evidence"
+_SERVER_LOG = re.compile(r"[a-z0-9.-]+-[0-9a-f]{8}-\d+\.log")
 
 
 class EvidenceFolder:
@@ -65,6 +67,15 @@ def forget_evidence(report_dir: Path) -> None:
     """Files of an earlier run would be taken for this one's."""
     for old in sorted((report_dir / FOLDER).glob("*.jsonl")):
         with contextlib.suppress(OSError):  # whoever cannot remove it cannot replace it either, and that is said then
+            old.unlink(missing_ok=True)
+
+
+def forget_logs(report_dir: Path, *, kept: int = 20) -> None:
+    """Of the logs of servers that earlier runs started, the newest stay."""
+    logs = [path for path in report_dir.glob("*.log") if _SERVER_LOG.fullmatch(path.name)] if report_dir.is_dir() else []
+    with contextlib.suppress(OSError):  # one of them is removed by another run just now
+        logs.sort(key=lambda path: path.stat().st_mtime)
+        for old in logs[:-kept]:
             old.unlink(missing_ok=True)
 
 

@@ -56,7 +56,8 @@ OPTIONS = (
         name="launch",
         metavar="PROFILE",
         default="",
-        help="start a server, test it, stop it: `demo` or `fake`, with parameters as in 'demo?depth=2&speculation=off'",
+        help="start a server, test it, stop it: `demo`, `fake`, a profile by name (`vllm`) or file (`x.profile.yaml`), "
+        "with parameters as in 'demo?depth=2&speculation=off'",
     ),
     Option(name="model", metavar="NAME", default="", help="the model to ask for, if the server serves several"),
     Option(name="api-key-env", metavar="VAR", default="", help="the NAME of the variable that holds the API key, never the key"),

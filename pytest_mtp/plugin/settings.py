@@ -7,17 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
-from urllib.parse import parse_qsl
 
 import pytest
 
 from pytest_mtp.core.record import Json
 from pytest_mtp.core.run import GatePolicy
 from pytest_mtp.judge.gate import InconclusivePolicy
+from pytest_mtp.plugin.launching import Launch, launch_of, launchable, masked
 from pytest_mtp.plugin.options import OPTIONS, Value, values_of
-
-LAUNCHES = ("demo", "fake")
-_SWITCH = {"on": True, "true": True, "off": False, "false": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +22,7 @@ class Settings:
     """`server` and `launch` exclude each other; neither means that suite cases are skipped."""
 
     server: str | None
-    launch: str | None
-    launch_params: Mapping[str, Json]
+    launch: Launch | None
     model: str | None
     api_key_env: str | None
     suites: tuple[str, ...]
@@ -52,12 +48,12 @@ class Settings:
         """The words of the command line that choose the server; environment and ini file still hold theirs."""
         chosen = ("server", "launch", "model", "api-key-env")
         values = {name: self.origins[name] for name in chosen if self.origins[name].origin == "command line"}
-        return tuple(word for name, value in values.items() for each in value.words for word in (f"--mtp-{name}", each))
+        return tuple(word for name, value in values.items() for each in value.words for word in (f"--mtp-{name}", masked(each)))
 
     def shown(self) -> dict[str, Json]:
         """Each option that somebody set, with who set it, for header and report."""
         chosen = {name: value for name, value in self.origins.items() if value.origin != "default"}
-        return {name: {"value": " ".join(value.words), "from": value.origin} for name, value in chosen.items()}
+        return {name: {"value": " ".join(map(masked, value.words)), "from": value.origin} for name, value in chosen.items()}
 
 
 def settings_of(config: pytest.Config) -> Settings:
@@ -80,15 +76,14 @@ def _settle(values: Mapping[str, Value], root: Path, invoked_in: Path) -> Settin
     server, launch = servers[0] if servers else None, one("launch")
     if server and launch:
         raise pytest.UsageError("--mtp-server and --mtp-launch: give one of them")
-    if server and server.partition("?")[0] in LAUNCHES:
-        server, launch = None, server
-    name, _, query = (launch or "").partition("?")
+    said_by = values["launch"].origin
+    if server and server.partition("?")[0] in launchable():
+        server, launch, said_by = None, server, values["server"].origin
     report = Path(one("report") or ".mtp")
     base = root if values["report"].origin in ("ini", "default") else invoked_in
     return Settings(
         server=server,
-        launch=name or None,
-        launch_params=_params(query),
+        launch=launch_of(launch, root if said_by == "ini" else invoked_in) if launch else None,
         model=one("model"),
         api_key_env=_key_name(one("api-key-env")),
         suites=values["suite"].words,
@@ -100,24 +95,6 @@ def _settle(values: Mapping[str, Value], root: Path, invoked_in: Path) -> Settin
         report_dir=report if report.is_absolute() else base / report,
         origins=values,
     )
-
-
-def _params(query: str) -> dict[str, Json]:
-    """`depth=2&speculation=off&faults=a,b` to {depth: 2, speculation: False, faults: ["a", "b"]}."""
-    return {key: _typed(value) for key, value in parse_qsl(query, keep_blank_values=True)}
-
-
-def _typed(word: str) -> Json:
-    if "," in word:
-        return [_typed(part) for part in word.split(",")]
-    if word in _SWITCH:
-        return _SWITCH[word]
-    for kind in (int, float):
-        try:
-            return kind(word)
-        except ValueError:
-            continue
-    return word
 
 
 def _key_name(name: str | None) -> str | None:

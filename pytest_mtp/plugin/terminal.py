@@ -9,6 +9,7 @@ import pytest
 
 from pytest_mtp.core.facts import ServerFacts
 from pytest_mtp.core.run import RunReport
+from pytest_mtp.plugin.launching import masked
 from pytest_mtp.plugin.settings import Settings
 from pytest_mtp.reports.terminal import facts_line, summary_lines
 
@@ -16,7 +17,7 @@ from pytest_mtp.reports.terminal import facts_line, summary_lines
 def header_lines(facts: ServerFacts, settings: Settings) -> list[str]:
     """The server, and the options that somebody set with who set them."""
     chosen = {name: value for name, value in settings.origins.items() if value.origin != "default"}
-    options = ", ".join(f"{name}={' '.join(value.words)} ({value.origin})" for name, value in chosen.items())
+    options = ", ".join(f"{name}={' '.join(map(masked, value.words))} ({value.origin})" for name, value in chosen.items())
     return [f"mtp: {facts_line(facts)}", f"mtp: {options}"]
 
 
