@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,15 +16,7 @@ from pytest_mtp.servers.launched import LaunchedServer
 
 pytestmark = pytest.mark.engine
 
-
-def gate(folder: Path, *words: str) -> tuple[int, str, RunReport]:
-    """One run of pytest as a user types it: exit code, output, report."""
-    folder.mkdir(exist_ok=True)
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "GITHUB_"))}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words]
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False, timeout=600)
-    report = RunReport.from_dict(json.loads((folder / ".mtp" / "mtp-report.json").read_text()))
-    return done.returncode, done.stdout + done.stderr, report
+Gate = Callable[..., tuple[int, str, RunReport]]
 
 
 def outcomes(report: RunReport) -> Mapping[str, str]:
@@ -42,7 +30,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LaunchedServer]:
     server.stop()
 
 
-def test_the_demo_gives_a_verdict_with_everything_in_the_report(tmp_path: Path) -> None:
+def test_the_demo_gives_a_verdict_with_everything_in_the_report(gate: Gate, tmp_path: Path) -> None:
     code, text, report = gate(tmp_path, "--mtp-server", "demo", "--mtp-suite", "builtin:demo")
     assert code == 0, text
     assert "gate: open" in text
@@ -63,7 +51,7 @@ def test_the_demo_gives_a_verdict_with_everything_in_the_report(tmp_path: Path) 
     assert len(report.cases) >= 20
 
 
-def test_attached_by_url_and_with_four_workers_the_verdicts_are_the_same(tmp_path: Path, demo: LaunchedServer) -> None:
+def test_attached_by_url_and_with_four_workers_the_verdicts_are_the_same(gate: Gate, tmp_path: Path, demo: LaunchedServer) -> None:
     url = demo.facts.endpoint.root
     one_code, _, one = gate(tmp_path / "one", "--mtp-server", url, "--mtp-suite", "builtin:smoke")
     four_code, _, four = gate(tmp_path / "four", "--mtp-server", f"{url}/v1", "--mtp-suite", "builtin:smoke", "-n", "4")
@@ -74,7 +62,7 @@ def test_attached_by_url_and_with_four_workers_the_verdicts_are_the_same(tmp_pat
     assert one.control.answers == four.control.answers
 
 
-def test_no_measurement_overlaps_another_request(tmp_path: Path, demo: LaunchedServer) -> None:
+def test_no_measurement_overlaps_another_request(gate: Gate, tmp_path: Path, demo: LaunchedServer) -> None:
     rows = "".join(
         f"  - {{id: p{i}, ask: 'Write about the number {i}.', sampling: {{max_tokens: 16}}, expect: {{length: {{min_words: 999}}}}}}\n"
         for i in range(8)
@@ -97,7 +85,7 @@ def test_no_measurement_overlaps_another_request(tmp_path: Path, demo: LaunchedS
     assert any(after[0] < before[1] for before, after in pairwise(sorted(spans["golden"])))
 
 
-def test_speculation_off_and_on_give_the_same_graded_answers(tmp_path: Path) -> None:
+def test_speculation_off_and_on_give_the_same_graded_answers(gate: Gate, tmp_path: Path) -> None:
     on_code, on_text, on = gate(tmp_path / "on", "--mtp-launch", "demo", "--mtp-suite", "builtin:smoke")
     off_code, off_text, off = gate(tmp_path / "off", "--mtp-launch", "demo?speculation=off", "--mtp-suite", "builtin:smoke")
     assert on_code == 0, on_text
@@ -110,7 +98,7 @@ def test_speculation_off_and_on_give_the_same_graded_answers(tmp_path: Path) -> 
     assert on.control.answers == off.control.answers
 
 
-def test_synthetic_acceptance_closes_the_gate_and_is_named(tmp_path: Path) -> None:
+def test_synthetic_acceptance_closes_the_gate_and_is_named(gate: Gate, tmp_path: Path) -> None:
     """Word salad runs to every budget, so the suite is a short one; the control alone names the fault."""
     tmp_path.joinpath("p.mtp.yaml").write_text(
         "schema_version: 1\nsuite: p\ncases:\n"
@@ -123,7 +111,7 @@ def test_synthetic_acceptance_closes_the_gate_and_is_named(tmp_path: Path) -> No
     assert "tokens that the model itself would not choose" in " ".join(text.split())
 
 
-def test_a_head_on_disk_and_the_flag_unset_is_said_with_the_flag_to_set(tmp_path: Path) -> None:
+def test_a_head_on_disk_and_the_flag_unset_is_said_with_the_flag_to_set(gate: Gate, tmp_path: Path) -> None:
     tmp_path.joinpath("p.mtp.yaml").write_text(
         'schema_version: 1\nsuite: p\ncases:\n  - {id: a, ask: "What is the capital of France?", expect: {contains: Paris}}\n'
     )
@@ -135,7 +123,7 @@ def test_a_head_on_disk_and_the_flag_unset_is_said_with_the_flag_to_set(tmp_path
     assert "does not speculate" in " ".join(text.split())
 
 
-def test_an_agents_loop_with_a_simulator(tmp_path: Path, demo: LaunchedServer) -> None:
+def test_an_agents_loop_with_a_simulator(gate: Gate, tmp_path: Path, demo: LaunchedServer) -> None:
     """The example of the docs, on the real server: one call, its result handed back, the state compared."""
     page = (Path(__file__).parents[2] / "docs" / "suites.md").read_text()
     tmp_path.joinpath("test_loop.py").write_text(

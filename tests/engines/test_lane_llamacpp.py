@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -14,6 +14,7 @@ from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.facts import Acceptance
 from pytest_mtp.core.record import Json
 from pytest_mtp.core.reply import Reply
+from pytest_mtp.core.run import RunReport
 from pytest_mtp.judge.acceptance import broken_identities
 from pytest_mtp.profiles.load import load_profile
 from pytest_mtp.servers.demo.assemble import assemble
@@ -159,13 +160,13 @@ def test_synthetic_acceptance_is_read_back_as_it_was_set(start: Launcher) -> Non
 
     Each round draws its acceptance anew, whatever the tokens are, so the rounds whose draft i was accepted are a binomial count
     of rate i. It must lie where such a count lies with probability 1 - 1e-6; a draft that the budget cut short may have been
-    meant or not. With 150 rounds that is +- 0.2 at a rate of 0.5, and a chance of 3e-6 that a right reading fails.
+    meant or not. With 120 rounds that is +- 0.22 at a rate of 0.5, and a chance of 3e-6 that a right reading fails.
     """
     rates = (0.7, 0.5, 0.3)
     server = start(synth_rates=list(rates))
-    replies, moved = spent(server, *QUESTIONS, max_tokens=140, ignore_eos=True)
+    replies, moved = spent(server, *QUESTIONS, max_tokens=100, ignore_eos=True)
     assert moved.rounds is not None
-    assert moved.rounds >= 150
+    assert moved.rounds >= 100
     cut = 3 * moved.rounds - moved.drafted
     assert cut <= 3 * len(QUESTIONS)
     for rate, accepted in zip(rates, moved.per_position, strict=True):
@@ -190,3 +191,28 @@ def test_tokens_of_a_verify_step_come_without_logprobs(start: Launcher) -> None:
     one = server.client.ask(dataclasses.replace(ask, sampling=Sampling(max_tokens=1))).reply
     assert one is not None
     assert one.logprobs == reply.logprobs[:1]
+
+
+def test_the_gate_launches_it_by_name_and_measures_acceptance(gate: Callable[..., tuple[int, str, RunReport]], tmp_path: Path) -> None:
+    tmp_path.joinpath("p.mtp.yaml").write_text(
+        "schema_version: 1\nsuite: p\ncases:\n"
+        "  - {id: alive, check: acceptance, with: {max_tokens: 24, prompts: {code: [Write a loop in C.], prose: [What is rain?]}}}\n"
+    )
+    code, text, report = gate(tmp_path, "--mtp-launch", f"llamacpp?model={assemble()}&depth=2", "p.mtp.yaml")
+    assert code == 0, text
+    (server,) = report.servers
+    assert (server.engine, server.speculation.state, server.speculation.method, server.speculation.depth) == (
+        "llamacpp",
+        "active",
+        "draft-mtp",
+        2,
+    )
+    assert server.process is not None
+    assert server.process.model_path == str(assemble())
+    assert len(server.not_offered) == 3
+    measures = {(m.name, m.stratum): m.value for case in report.cases for m in case.verdict.measures}
+    first, second = (measures[f"acceptance_at_position_{place}", "code"] for place in (0, 1))
+    assert first is not None
+    assert second is not None
+    assert 0 < second <= first <= 1
+    assert measures["mean_acceptance_length", "code"] == pytest.approx(1 + first + second)
