@@ -115,18 +115,14 @@ class ProfileBuilder:
         place: Place = ("speculation",)
         when = read_when(self._document, said["when"], (*place, "when"), self._parameters) if "when" in said else ()
         self._used |= {condition.name for condition in when}
-        sure = tuple(condition.name for condition in when if not condition.negated)
-        depth = said.get("depth")
+        method, depth = said.get("method"), said.get("depth")
         if isinstance(depth, str) and not self._is_whole(depth):
             whole = listed(f"{{{name}}}" for name, parameter in self._parameters.items() if parameter.kind == "whole")
-            raise self._document.error(
-                f"expected a whole number or one such parameter ({whole or 'there is none'}), got {got(depth)}", (*place, "depth")
-            )
-        return {
-            "speculation_when": when,
-            "speculation_method": self._filled(said.get("method"), (*place, "method"), sure),
-            "speculation_depth": None if depth is None else self._filled(str(depth), (*place, "depth"), sure),
-        }
+            words = f"expected a whole number or one such parameter ({whole or 'there is none'}), got {got(depth)}"
+            raise self._document.error(words, (*place, "depth"))
+        for key, word in (("method", method), ("depth", depth)):
+            self._note(str(word), (*place, key))
+        return {"speculation_when": when, "speculation_method": method, "speculation_depth": None if depth is None else str(depth)}
 
     def _is_whole(self, depth: str) -> bool:
         parameter = self._parameters.get(depth.strip("{}"))

@@ -156,7 +156,10 @@ def _configured(profile: Profile, values: Mapping[str, Json], held: Mapping[str,
         return None
     if not all(holds(condition, values) for condition in profile.speculation_when):
         return SpecDecode(state="inactive", evidence=("launched without speculation",))
-    method = filled(profile.speculation_method, held) if profile.speculation_method else None
-    depth = int(filled(profile.speculation_depth, held)) if profile.speculation_depth else None
+    method, depth_word = (
+        filled(word, held) if word and all(values.get(name) is not None for name in braced(word)) else None
+        for word in (profile.speculation_method, profile.speculation_depth)
+    )
+    depth = int(depth_word) if depth_word else None
     words = ", ".join(word for word in (method, f"depth {depth}" if depth else None) if word) or "speculation"
     return SpecDecode(method=method, depth=depth, evidence=(f"launched with {words}",))
