@@ -5,47 +5,51 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_mtp.checks.acceptance_measures import measures_of
+from pytest_mtp.checks.instrumented import Instrumented
 from pytest_mtp.checks.prompts import strata_of
-from pytest_mtp.checks.speculation import broken_identities, evidence_of_speculation, summed
+from pytest_mtp.checks.speculation import Meter, ledger, proven, traffic
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
+from pytest_mtp.core.codes import severity_of
 from pytest_mtp.core.errors import NotOffered
 from pytest_mtp.core.exchange import Exchange
-from pytest_mtp.core.facts import Acceptance, SpecDecode
-from pytest_mtp.core.protocols import CheckContext
-from pytest_mtp.core.verdict import Finding, Measure, Outcome, Verdict
+from pytest_mtp.core.facts import Acceptance, Counters, SpecDecode
+from pytest_mtp.core.protocols import CheckContext, Server
+from pytest_mtp.core.record import Json
+from pytest_mtp.core.verdict import Finding, Outcome, Verdict
+from pytest_mtp.judge.acceptance import beyond_depth, broken_identities
 from pytest_mtp.judge.gate import by_severity, harms
-from pytest_mtp.judge.statistics import ratio_interval
+from pytest_mtp.judge.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stratum:
-    """One kind of text: its exchanges, what the server's counters moved by, and what the replies say."""
+    """One kind of text: its exchanges, and what they and the counters say, in all and by prompt."""
 
     name: str
     exchanges: Sequence[Exchange]
-    delta: Acceptance | None
-    replies: Sequence[Acceptance]
-
-    @property
-    def counts(self) -> Acceptance | None:
-        """The counters where they move, since they know rounds and positions; else the sum over the replies."""
-        if self.delta is not None and self.delta.drafted:
-            return self.delta
-        return summed(self.replies) or self.delta
+    book: Ledger
+    prompts: Sequence[Ledger]
 
 
 def run(case: Case, context: CheckContext) -> Verdict:
     """The caller holds the exclusive lease, so that the counters move by our own requests alone."""
-    strata = [_measure(name, asks, context) for name, asks in strata_of(case, default_max_tokens=48).items()]
+    server = context.server
+    asking, meter = Instrumented(server.engine, context.ask_alone), Meter(server)
+    first = meter.reading
+    strata = []
+    for name, asks in strata_of(case, default_max_tokens=48).items():
+        context.progress(f"acceptance on {name}")
+        strata.append(_measure(name, asks, asking, meter, server))
     exchanges = [exchange for stratum in strata for exchange in stratum.exchanges]
     blocked = [exchange.fault for exchange in exchanges if exchange.fault is not None]
     if blocked:
         reason = f"{len(blocked)} of {len(exchanges)} requests got no answer"
         findings = [Finding(code=fault.code, severity="critical", title=fault.message) for fault in blocked[:3]]
         return Verdict(case_id=case.id, outcome="BLOCKED", reason=reason, findings=tuple(findings), exchanges=len(exchanges))
-    total = summed([stratum.delta for stratum in strata])
-    state = evidence_of_speculation(context.server.facts.speculation, context.server.engine, exchanges, total)
+    whole = ledger(server, exchanges, _moved(first, meter.reading))
+    state = proven(server.facts.speculation, whole, signs=asking.evidence)
     wanted = case.params.get("state")
     if state.state == "unknown" and wanted is None:
         raise NotOffered(f"speculation cannot be seen on this server: {state.evidence[0]}")
@@ -56,24 +60,24 @@ def run(case: Case, context: CheckContext) -> Verdict:
         outcome=outcome,
         reason=f"{findings[0].code}: {findings[0].title}" if outcome == "FAIL" else "",
         findings=tuple(findings),
-        measures=tuple(measure for stratum in strata for measure in _measures(stratum)),
+        measures=tuple(measure for stratum in strata for measure in measures_of(stratum.name, stratum.book, stratum.prompts)),
         exchanges=len(exchanges),
     )
 
 
-def _measure(name: str, asks: Sequence[Ask], context: CheckContext) -> Stratum:
-    engine, client = context.server.engine, context.server.client
-    context.progress(f"acceptance on {name}")
-    before = engine.counters(client)
-    exchanges = [context.ask_alone(ask) for ask in asks]
-    after = engine.counters(client)
-    replies = [engine.acceptance_of(exchange.reply) for exchange in exchanges if exchange.reply is not None]
-    return Stratum(
-        name=name,
-        exchanges=exchanges,
-        delta=after.since(before).acceptance if after is not None and before is not None else None,
-        replies=[counts for counts in replies if counts is not None],
-    )
+def _measure(name: str, asks: Sequence[Ask], asking: Instrumented, meter: Meter, server: Server) -> Stratum:
+    """One request after another, the counters read after each: a prompt is a replicate even where replies tell nothing."""
+    before = meter.reading
+    exchanges, prompts = [], []
+    for ask in asks:
+        exchange = asking.ask(ask)
+        exchanges.append(exchange)
+        prompts.append(ledger(server, [exchange], meter.moved([exchange])))
+    return Stratum(name=name, exchanges=exchanges, book=ledger(server, exchanges, _moved(before, meter.reading)), prompts=prompts)
+
+
+def _moved(before: Counters | None, after: Counters | None) -> Counters | None:
+    return None if before is None or after is None else after.since(before)
 
 
 def _state_findings(state: SpecDecode, wanted: object) -> list[Finding]:
@@ -89,66 +93,37 @@ def _state_findings(state: SpecDecode, wanted: object) -> list[Finding]:
 
 
 def _stratum_findings(stratum: Stratum) -> list[Finding]:
-    counts = stratum.counts
-    if counts is None:
-        return []
-    emitted = [exchange.reply.usage.completion_tokens for exchange in stratum.exchanges if exchange.reply and exchange.reply.usage]
-    tokens = sum(n for n in emitted if n is not None) if emitted and None not in emitted else None
-    foreign = _foreign_drafts(stratum)
-    if foreign:
-        title = f"{foreign} drafted tokens on {stratum.name} belong to requests that are not ours"
-        return [Finding(code="PERF.contaminated", severity="note", title=title, where=stratum.name)]
-    return [
-        Finding(code="SPEC.identity", severity="critical", title=words, where=stratum.name, evidence=counts.to_dict())
-        for words in broken_identities(counts, emitted_tokens=tokens)
+    """Foreign traffic, and counts that contradict each other. A reading among foreign requests may have caught one half-way."""
+    book, where = stratum.book, stratum.name
+    findings = []
+    if book.contaminated:
+        title = f"{where}: {traffic(book)[0]}"
+        findings.append(Finding(code="PERF.contaminated", severity="note", title=title, where=where, evidence=_evidence(book)))
+    exact = [words for counts in _sources(book) for words in broken_identities(counts)]
+    exact += [book.emission_broken] if book.emission_broken else []
+    severity = "note" if book.contaminated else severity_of("SPEC.identity")
+    findings += [
+        Finding(code="SPEC.identity", severity=severity, title=words, where=where, evidence=_evidence(book))
+        for words in dict.fromkeys(exact)
     ]
-
-
-def _foreign_drafts(stratum: Stratum) -> int:
-    """Drafts that the counters saw beyond those of our own replies; 0 where either side is not offered."""
-    own = summed(stratum.replies)
-    if own is None or stratum.delta is None:
-        return 0
-    return max(0, stratum.delta.drafted - own.drafted)
-
-
-def _measures(stratum: Stratum) -> list[Measure]:
-    counts = stratum.counts
-    if counts is None or not counts.drafted:
-        return []
-    prompts = len(stratum.exchanges)
-    interval = ratio_interval([r.accepted for r in stratum.replies], [r.drafted for r in stratum.replies])
-    rate = Measure(
-        name="acceptance_rate",
-        value=counts.rate,
-        unit="1",
-        per="token",
-        n=prompts,
-        stratum=stratum.name,
-        interval=interval,
-        note=f"{counts.accepted} of {counts.drafted} drafts; the interval is clustered by prompt",
-    )
-    if not counts.rounds:
-        return [rate]
-    length = Measure(
-        name="mean_acceptance_length",
-        value=counts.mean_length,
-        unit="tokens",
-        per="step",
-        n=prompts,
-        stratum=stratum.name,
-        note=f"1 + accepted / rounds, {counts.rounds} rounds",
-    )
-    positions = [
-        Measure(
-            name=f"acceptance_at_position_{index}",
-            value=hits / counts.rounds,
-            unit="1",
-            per="step",
-            n=prompts,
-            stratum=stratum.name,
-            note="of all rounds",
-        )
-        for index, hits in enumerate(counts.per_position)
+    # Two accounts that differ, of which one may count otherwise: worth knowing, no proof of a broken counter.
+    doubts = [book.conflict, beyond_depth(book.counts, book.depth) if book.counts else "", *(traffic(book) if book.partial else ())]
+    findings += [
+        Finding(code="SPEC.identity", severity="note", title=words, where=where, evidence=_evidence(book)) for words in doubts if words
     ]
-    return [rate, length, *positions]
+    return findings
+
+
+def _sources(book: Ledger) -> list[Acceptance]:
+    """The counts that must obey the identities, whoever's they are."""
+    moved = book.moved.acceptance if book.moved is not None else None
+    return [counts for counts in (moved, book.own) if counts is not None]
+
+
+def _evidence(book: Ledger) -> dict[str, Json]:
+    return {
+        "requests": book.requests,
+        "emitted": book.emitted,
+        "counters": book.moved.to_dict() if book.moved else None,
+        "replies": book.own.to_dict() if book.own else None,
+    }

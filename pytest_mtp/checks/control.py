@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_mtp.checks.speculation import evidence_of_speculation
+from pytest_mtp.checks.instrumented import Instrumented
+from pytest_mtp.checks.speculation import Meter, ledger, proven
 from pytest_mtp.checks.stepwise import StepCheck, step_check
 from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.case import Expect
 from pytest_mtp.core.codes import severity_of
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.facts import Control, SpecDecode
-from pytest_mtp.core.protocols import CheckContext
+from pytest_mtp.core.protocols import CheckContext, Server
 from pytest_mtp.core.verdict import Finding
+from pytest_mtp.judge.chunks import stream_signs
 from pytest_mtp.judge.gate import by_severity
 from pytest_mtp.judge.judgement import GradeContext, Judgement
 from pytest_mtp.judge.pipeline import judge
@@ -58,15 +61,12 @@ def measure_control(context: CheckContext) -> Control:
 
     The unit of replication is the prompt. Never raises for what the server answers: an unusable server is a Control too.
     """
-    server = context.server
-    before = server.engine.counters(server.client)
-    exchanges = {prompt.id: [context.ask_alone(_ask(prompt)) for _ in range(REPEATS)] for prompt in PROMPTS}
-    after = server.engine.counters(server.client)
-    delta = after.since(before).acceptance if after is not None and before is not None else None
-    every = [exchange for group in exchanges.values() for exchange in group]
+    asking = Instrumented(context.server.engine, context.ask_alone)
+    meter = Meter(context.server)
+    exchanges = {prompt.id: [asking.ask(_ask(prompt)) for _ in range(REPEATS)] for prompt in PROMPTS}
     grading = GradeContext(case_severity="model", references={})
     judgements = {p.id: [judge(exchange, p.expect, context=grading) for exchange in exchanges[p.id]] for p in PROMPTS}
-    speculation = evidence_of_speculation(server.facts.speculation, server.engine, every, delta)
+    speculation = _speculation(context.server, asking, meter, [exchange for group in exchanges.values() for exchange in group])
     steps = _stepwise(context, exchanges) if speculation.state in ("active", "unknown") else StepCheck(reason="no drafts are accepted")
     reason = _unusable(judgements)
     text = sum(len({_text(exchange) for exchange in group}) > 1 for group in exchanges.values())
@@ -87,6 +87,16 @@ def measure_control(context: CheckContext) -> Control:
         step_material=len(steps.material),
         step_neartie=len(steps.neartie),
     )
+
+
+def _speculation(server: Server, asking: Instrumented, meter: Meter, exchanges: Sequence[Exchange]) -> SpecDecode:
+    """What the exchanges prove; where nothing tells of drafts, one more answer is streamed and its chunks are looked at."""
+    book = ledger(server, exchanges, meter.moved(exchanges))
+    found = proven(server.facts.speculation, book, signs=asking.evidence)
+    if found.state != "unknown" or found.acceptance is not None or not book.requests:
+        return found
+    signs = stream_signs(asking.ask(dataclasses.replace(_ask(PROMPTS[-1]), stream=True)))
+    return proven(server.facts.speculation, book, signs=(*([signs] if signs else []), *asking.evidence))
 
 
 def _ask(prompt: ControlPrompt) -> Ask:

@@ -13,7 +13,8 @@ from pytest_mtp.core.verdict import Finding, Measure
 OUTCOMES = ("PASS", "FAIL", "missed", "INCONCLUSIVE", "BLOCKED")
 _EARLY = "the run ended early: this is what was measured until then"
 _FIRST = (
-    "acceptance_rate", "mean_acceptance_length", "effective_length", "acceptance_at_position", "conditional_at_position", "user_e2e_tps", "ttft",
+    "acceptance_rate", "mean_acceptance_length", "effective_length", "acceptance_at_position", "conditional_at_position",
+    "user_e2e_tps", "ttft",
 )  # fmt: skip
 _RANK: Mapping[str, int] = {"critical": 0, "regression": 1, "blocked": 2, "inconclusive": 3, "model": 4, "note": 5}
 

@@ -13,8 +13,7 @@ from pytest_mtp.core.protocols import Client
 from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.engines.base import Adapter
 from pytest_mtp.servers.engines.document import count, fetch_json, mapping, owners, text
-from pytest_mtp.servers.engines.exposition import samples, whole
-from pytest_mtp.servers.engines.llamacpp import llama_counters
+from pytest_mtp.servers.engines.exposition import draft_counts, samples, whole
 from pytest_mtp.servers.engines.prefill import with_final_assistant
 from pytest_mtp.servers.engines.timings import timings_acceptance
 
@@ -59,8 +58,17 @@ class Fake(Adapter):
         return dataclasses.replace(self, speculates=speculative) if isinstance(speculative, bool) else self
 
     def counters(self, client: Client) -> Counters | None:
-        """Of the whole server since its start."""
-        return llama_counters(client, prefix="fake:")
+        """Of the whole server since its start. Tokens are counted under vLLM's name."""
+        got = client.fetch("/metrics")
+        totals = samples(got.text, prefix="fake:") if got.ok else None
+        if not totals:
+            return None
+        return Counters(
+            acceptance=draft_counts(totals),
+            generated_tokens=whole(totals, "generation_tokens_total"),
+            prompt_tokens=whole(totals, "prompt_tokens_total"),
+            source="/metrics",
+        )
 
     def load(self, client: Client) -> Load | None:
         """From `/metrics`."""
