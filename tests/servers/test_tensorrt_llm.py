@@ -74,12 +74,18 @@ def test_it_tells_version_width_context_and_configuration(client_of):
     spec = facts.speculation
     assert (spec.state, spec.method, spec.depth) == ("unknown", "MTP", 3)
     assert "configured, not yet proven" in spec.evidence[0]
-    assert engine_of(facts) == TensorRtLlm(depth=3)
     assert [line.partition(":")[0] for line in facts.not_offered] == [
         "speculation off for a single request",
         "continuing an assistant message",
         "losslessness",
     ]
+
+
+@pytest.mark.parametrize(("page", "depth"), [("prometheus_before.txt", None), ("prometheus_fresh.txt", 3)])
+def test_replies_are_read_only_where_no_counter_tells_of_drafts(client_of, page, depth):
+    facts = TensorRtLlm().facts(client_of({PAGE: page}), bare_facts())
+    assert facts.speculation.depth == 3
+    assert engine_of(facts) == TensorRtLlm(depth=depth)
 
 
 def test_speculation_that_is_not_configured_is_inactive(client_of):

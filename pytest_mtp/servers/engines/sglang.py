@@ -82,24 +82,19 @@ class SGLang(Adapter):
     def counters(self, client: Client) -> Counters | None:
         """Of the requests that have ended; None without `--enable-metrics`.
 
-        There is no counter of accepted drafts. A request's first token comes from its prefill and every verify step emits
-        one of its own, so what is accepted and kept is generated tokens less requests less verify steps. That holds for
-        differences of two readings; requests that ended without any token make the plain sum too small, even negative.
+        Drafts are not counted, only verify steps. The prefill is none of them, though it emits the first token of a reply. The
+        gauges of acceptance tell of the last log interval alone and are not read.
         """
         got = client.fetch("/metrics")
         totals = samples(got.text, prefix="sglang:") if got.ok else None
         if not totals or not ({"generation_tokens_total", "num_requests_total", "num_running_reqs"} & totals.keys()):
             return None
-        # a labelled counter is absent until its first count
-        generated, requests = whole(totals, "generation_tokens_total") or 0, whole(totals, "num_requests_total") or 0
-        steps = whole(totals, "spec_verify_calls_total")
-        steps = 0 if steps is None and self.drafting.speculates else steps
+        steps = whole(totals, "spec_verify_calls_total")  # absent until its first count, as all that have labels
         return Counters(
-            acceptance=self.drafting.of_steps(steps, accepted=generated - requests - steps) if steps is not None else None,
-            generated_tokens=generated,
+            generated_tokens=whole(totals, "generation_tokens_total") or 0,
             prompt_tokens=whole(totals, "prompt_tokens_total") or 0,
             cached_tokens=whole(totals, "cached_tokens_total") or 0,
-            verify_steps=None if steps is None else steps + requests,  # the prefill's pass emits a token too
+            verify_steps=0 if steps is None and self.drafting.speculates else steps,
             source="/metrics",
         )
 

@@ -40,13 +40,6 @@ class Drafting(Record):
         except ValueError:
             return cls()
 
-    def of_steps(self, steps: int, *, accepted: int) -> Acceptance | None:
-        """Counts of the whole server, or None where it is not known how many drafts a step has."""
-        if self.a_step is None:
-            return None
-        source = "/metrics: accepted = generation_tokens - num_requests - spec_verify_calls"
-        return Acceptance(drafted=steps * self.a_step, accepted=accepted, rounds=steps, source=source, tree=self.tree)
-
 
 def configured(
     info: Mapping[str, object], *, version: str | None, path: str, environ: Mapping[str, str] | None = None

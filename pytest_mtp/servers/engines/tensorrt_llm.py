@@ -29,7 +29,11 @@ _NO_COUNTERS = "server counters: they need return_perf_metrics: true in the file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorRtLlm(Adapter):
-    """`depth` is how many draft tokens a step has, None where it is not known. Its API refuses fields that it does not know."""
+    """Its API refuses fields that it does not know.
+
+    `depth` is how many draft tokens a step has, None where it is not known or where counters of drafts, which are better than
+    what follows from a reply, were there.
+    """
 
     name: str = "tensorrt-llm"
     depth: int | None = None
@@ -47,8 +51,8 @@ class TensorRtLlm(Adapter):
         return (f"{_PAGE} has counters named {_PREFIX}*",) if got.ok and samples(got.text, prefix=_PREFIX) else ()
 
     def bound(self, facts: ServerFacts) -> TensorRtLlm:
-        """With the configured depth."""
-        return dataclasses.replace(self, depth=count(facts.details.get("draft_depth")))
+        """With the configured depth, where replies are all that tells of drafts."""
+        return dataclasses.replace(self, depth=count(facts.details.get("depth_for_replies")))
 
     def facts(self, client: Client, facts: ServerFacts) -> ServerFacts:
         """Version; configuration and width from the labels and gauges of its counters."""
@@ -60,7 +64,8 @@ class TensorRtLlm(Adapter):
         speculation, depth = _configured(speculative)
         told: dict[str, Json] = {key: model[key] for key in ("model", "dtype", "quantization", "gpu_type") if model.get(key)}
         told |= {key: speculative[key] for key in ("spec_draft_model",) if speculative.get(key)}
-        told |= {"draft_depth": depth} if depth else {}
+        if depth and _drafts(page, totals) is None:
+            told["depth_for_replies"] = depth
         return dataclasses.replace(
             facts,
             engine_version=version or facts.engine_version,
@@ -79,7 +84,7 @@ class TensorRtLlm(Adapter):
         if not totals:
             return None
         return Counters(
-            acceptance=_by_position(got.text) or draft_counts(totals, source=f"{_PAGE}, counted by iteration"),
+            acceptance=_drafts(got.text, totals),
             generated_tokens=whole(totals, "generation_tokens_total") or 0,
             prompt_tokens=whole(totals, "prompt_tokens_total") or 0,
             cached_tokens=whole(totals, "prompt_cached_tokens_total"),
@@ -139,6 +144,10 @@ def _configured(labels: Mapping[str, str]) -> tuple[SpecDecode, int | None]:
     method, depth = labels.get("spec_method") or None, _number(labels.get("spec_num_tokens")) or None
     evidence = f"{_PAGE}: spec_enabled is {labels['spec_enabled']} ({method or 'no method'}, {depth or 'unknown'} draft tokens)"
     return SpecDecode(method=method, depth=depth, evidence=(f"{evidence}: configured, not yet proven",)), depth
+
+
+def _drafts(page: str, totals: Mapping[str, float]) -> Acceptance | None:
+    return _by_position(page) or draft_counts(totals, source=f"{_PAGE}, counted by iteration")
 
 
 def _by_position(page: str) -> Acceptance | None:
