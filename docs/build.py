@@ -1,4 +1,4 @@
-"""Write what is generated in the docs: the page of finding codes, and the option table and failing run of the README.
+"""Write what is generated in the docs: the page of finding codes, the doctor's screen, the option table and failing run of the README.
 
     python docs/build.py
 
@@ -7,6 +7,8 @@ A test holds the committed pages against the code, so a code or an option withou
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import re
 import subprocess
@@ -15,10 +17,12 @@ import tempfile
 from pathlib import Path
 
 from pytest_mtp.core.codes import CODES
+from pytest_mtp.core.run import RunReport
 from pytest_mtp.plugin.options import OPTIONS
+from pytest_mtp.reports.doctor import doctor_lines
 
 ROOT = Path(__file__).parents[1]
-README, FINDINGS = ROOT / "README.md", ROOT / "docs" / "findings.md"
+README, FINDINGS, DOCTOR = ROOT / "README.md", ROOT / "docs" / "findings.md", ROOT / "docs" / "doctor.md"
 
 GROUPS = {
     "INFRA": "No answer was obtained. The outcome is BLOCKED, never a wrong answer.",
@@ -98,6 +102,24 @@ def failing_run() -> str:
     return steady(done.stdout)
 
 
+def doctor_screen() -> str:
+    """A real visit to the fake engine, with the port, process and time of one run replaced before the lines are laid out."""
+    command = [sys.executable, "-m", "pytest_mtp.selftest.fake", "--alias", "demo-model", "--depth", "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as fake:
+        try:
+            assert fake.stdout is not None
+            url = fake.stdout.readline().split()[-1]
+            doctor = [sys.executable, "-m", "pytest_mtp.cli.main", "doctor", url, "--json"]
+            done = subprocess.run(doctor, capture_output=True, text=True, check=False)
+        finally:
+            fake.terminate()
+    report = RunReport.from_dict(json.loads(done.stdout.replace(url, "http://127.0.0.1:8000")))
+    facts = report.servers[0]
+    assert facts.process is not None
+    process = dataclasses.replace(facts.process, pid=4711, started_at=1767254400.0, command=("python", *facts.process.command[1:]))
+    return "\n".join(doctor_lines(dataclasses.replace(report, servers=(dataclasses.replace(facts, process=process),))))
+
+
 def steady(text: str) -> str:
     """Ports, aliases, folders, times and versions differ from run to run."""
     lines = [line for line in text.splitlines() if not line.startswith(("platform ", "rootdir: ", "plugins: ", "report: "))]
@@ -117,6 +139,7 @@ def between(text: str, name: str, new: str) -> str:
 
 def main() -> None:
     FINDINGS.write_text(findings_page())
+    DOCTOR.write_text(between(DOCTOR.read_text(), "screen", f"```\n{doctor_screen()}\n```"))
     readme = between(README.read_text(), "options", options_table())
     README.write_text(between(readme, "failing run", f"```\n{failing_run()}\n```"))
 

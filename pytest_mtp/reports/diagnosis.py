@@ -52,7 +52,7 @@ def unknown(report: RunReport) -> list[CaseResult]:
 
 def next_steps(report: RunReport) -> list[str]:
     """What to do, weightiest first, each once; how to judge the answers themselves comes last."""
-    return list(dict.fromkeys(own_words(step) for step in _steps(report)))
+    return list(dict.fromkeys(_steps(report)))
 
 
 def own_words(text: str) -> str:
@@ -62,16 +62,18 @@ def own_words(text: str) -> str:
 
 def _steps(report: RunReport) -> Iterator[str]:
     if not report.servers:
-        yield from report.run.notes or (hint for block in report.gate.blocking if (hint := hint_of(block.code)))
+        notes = report.run.notes or [hint_of(block.code) for block in report.gate.blocking]
+        yield from (own_words(note) for note in notes if note)
         return
     facts = report.servers[0]
     unused = unused_head(report)
     if unused is not None:
-        yield f"Restart the server: {_set(unused)}. Then visit it again."
+        flags = unused.evidence.get("flags")
+        yield f"Restart the server with {flags}, then visit it again." if flags else unused.hint
     for finding in findings(report):
         hint = finding.hint or (hint_of(finding.code) if finding.severity in ("critical", "regression") else "")
         if hint and finding is not unused:
-            yield f"{finding.code}: {hint}"
+            yield f"{finding.code}: {own_words(hint)}"
     if facts.speculation.state == "unknown":
         yield from _to_see(facts)
     if report.gate.verdict != "blocked":

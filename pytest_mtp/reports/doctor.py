@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from pytest_mtp.core.facts import Acceptance, ProcessFacts, ServerFacts
+from pytest_mtp.core.facts import Acceptance, ServerFacts
 from pytest_mtp.core.run import CaseResult, RunReport
 from pytest_mtp.core.verdict import Measure
 from pytest_mtp.reports.diagnosis import findings, headline, next_steps, own_words
@@ -22,7 +22,7 @@ def doctor_lines(report: RunReport, *, width: int = 80) -> list[str]:
     first = wrap(own_words(printable(headline(report), limit=600)), width, lines=6)
     lines = [*first, ""]
     for label, texts in _sections(report):
-        lines += labelled(label, [own_words(text) for text in texts], width=width, indent=_INDENT)
+        lines += labelled(label, texts, width=width, indent=_INDENT, lines=3)
     return [fit(line, width).rstrip() for line in lines]
 
 
@@ -39,13 +39,13 @@ def _sections(report: RunReport) -> Iterator[tuple[str, Sequence[str]]]:
     if report.servers:
         yield "offers", _offers(report.servers[0])
         yield "not offered", report.servers[0].not_offered[:_MOST]
-    yield "found", [f"{finding.severity} {finding.code}: {finding.title}" for finding in findings(report)[:_MOST]] or ["nothing"]
+    yield "found", [f"{finding.severity} {finding.code}: {own_words(finding.title)}" for finding in findings(report)[:_MOST]] or ["nothing"]
     yield "next", [f"{at}. {step}" for at, step in enumerate(next_steps(report)[:_MOST], 1)]
 
 
 def _server(facts: ServerFacts) -> list[str]:
     version = f" {facts.engine_version}" if facts.engine_version else ", version not told"
-    return [f"{facts.engine}{version}, at {facts.endpoint.api_root}", *(f"by {reason}" for reason in facts.evidence[:3])]
+    return [f"{facts.engine}{version}, at {facts.endpoint.api_root}", *(f"by {reason}" for reason in facts.evidence[:2])]
 
 
 def _serves(facts: ServerFacts) -> list[str]:
@@ -53,11 +53,11 @@ def _serves(facts: ServerFacts) -> list[str]:
     sides = [
         f"{value} {what}" for value, what in ((facts.context_length, "tokens of context"), (facts.sequences, "requests at once")) if value
     ]
-    path = facts.details.get("model_path")
+    path = facts.details.get("model_path") or (facts.process.model_path if facts.process else None)
     return [
         ", ".join([facts.model, *sides]),
         *([f"and {len(others)} other names: {', '.join(others[:4])}"] if others else []),
-        *([f"loaded from {path}"] if isinstance(path, str) and path else []),
+        *([f"from {path}"] if isinstance(path, str) and path else []),
     ]
 
 
@@ -65,16 +65,11 @@ def _process(facts: ServerFacts) -> list[str]:
     process = facts.process
     if process is None:
         return ["not known: no process of this machine that we may look into listens there"]
-    return [f"{process.pid}, since {_when(process)}", " ".join(process.command), *_paths(process)]
-
-
-def _when(process: ProcessFacts) -> str:
-    return datetime.fromtimestamp(process.started_at, UTC).isoformat(timespec="seconds")
-
-
-def _paths(process: ProcessFacts) -> list[str]:
-    named = (("model", process.model_path), ("drafter", process.drafter_path))
-    return [f"{what} {path}" for what, path in named if path]
+    started = datetime.fromtimestamp(process.started_at, UTC).isoformat(timespec="seconds")
+    told = facts.details.get("model_path")
+    another = process.model_path if process.model_path and process.model_path != told and told else None
+    named = (("model", another), ("drafter", process.drafter_path))
+    return [f"{process.pid}, since {started}", " ".join(process.command), *(f"{what} {path}" for what, path in named if path)]
 
 
 def _speculation(facts: ServerFacts) -> list[str]:
@@ -82,7 +77,7 @@ def _speculation(facts: ServerFacts) -> list[str]:
     method = f", {spec.method}" if spec.method else ""
     depth = f", depth {spec.depth}" if spec.depth else ""
     counts = _counts(spec.acceptance) if spec.acceptance else ""
-    return [f"{spec.state.upper()}{method}{depth}{counts}", *(f"by {reason}" for reason in spec.evidence[:4])]
+    return [f"{spec.state.upper()}{method}{depth}{counts}", *(f"by {reason}" for reason in spec.evidence[:3])]
 
 
 def _counts(counts: Acceptance) -> str:
@@ -100,10 +95,15 @@ def _counts(counts: Acceptance) -> str:
 def _case(result: CaseResult, report: RunReport) -> list[str]:
     """What a probe concluded, then its numbers."""
     verdict = result.verdict
-    words = {"PASS": "nothing harmful", "FAIL": reason_of(result), "BLOCKED": f"no answer: {reason_of(result)}"}
+    words = {"PASS": _about(result) or "nothing harmful", "FAIL": reason_of(result), "BLOCKED": f"no answer: {reason_of(result)}"}
     told = words.get(verdict.outcome, f"not known: {verdict.reason}")
     own = [measure for owner, measure in measures(report) if owner is result]
     return [told, *_numbers(own)]
+
+
+def _about(result: CaseResult) -> str:
+    """What the files hold, where it is files that were looked at."""
+    return next((measure.note for measure in result.verdict.measures if measure.name == "mtp_heads"), "")
 
 
 def _numbers(own: Sequence[Measure]) -> list[str]:
