@@ -11,6 +11,7 @@ from pytest_mtp.core.errors import NotOffered
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.protocols import CheckContext
 from pytest_mtp.core.verdict import Finding
+from pytest_mtp.judge.identity import reply_findings
 from pytest_mtp.judge.judgement import GradeContext, Judgement
 from pytest_mtp.judge.pipeline import judge
 from pytest_mtp.judge.sandbox.lend import full_context
@@ -56,7 +57,14 @@ def judged(case: Case, context: CheckContext) -> tuple[Sequence[Exchange], list[
     exchanges = context.ask_many(planned_asks(case))
     grading = grade_context(case, expects, context)
     judgements = [judge(exchange, expects, context=grading) for exchange in exchanges]
-    return exchanges, [confirm_loop(exchange, judgement, context) for exchange, judgement in zip(exchanges, judgements, strict=True)]
+    pairs = zip(exchanges, judgements, strict=True)
+    return exchanges, [_by_whom(exchange, confirm_loop(exchange, judgement, context), context) for exchange, judgement in pairs]
+
+
+def _by_whom(exchange: Exchange, judgement: Judgement, context: CheckContext) -> Judgement:
+    """Fails where another model answered than at the start of the run, right or wrong as the answer may be."""
+    others = reply_findings(exchange, context.server.facts)
+    return dataclasses.replace(judgement, outcome="FAIL", findings=(*others, *judgement.findings)) if others else judgement
 
 
 def confirm_loop(exchange: Exchange, judgement: Judgement, context: CheckContext) -> Judgement:

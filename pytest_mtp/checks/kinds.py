@@ -26,8 +26,8 @@ PROBES: Mapping[str, bool] = {
 }
 """The probes, each a module of checks/probes, and whether it needs the server for itself."""
 
-BUILT_IN = ("golden", "tools", "acceptance", "throughput", *PROBES)
-EXCLUSIVE = frozenset({"acceptance", "throughput", *(name for name, alone in PROBES.items() if alone)})
+BUILT_IN = ("golden", "tools", "acceptance", "throughput", "identity", "admission", *PROBES)
+EXCLUSIVE = frozenset({"acceptance", "throughput", "admission", *(name for name, alone in PROBES.items() if alone)})
 
 _registered: dict[str, Check] = {}
 

@@ -9,7 +9,7 @@ from pytest_mtp.core.errors import UsageError, nearest
 SUFFIX = ".mtp.yaml"
 GROUPS = {
     "demo": ("smoke", "tools", "speculation", "throughput"),
-    "standard": ("smoke", "arithmetic", "facts", "code", "json", "tools", "prose", "speculation", "throughput"),
+    "standard": ("smoke", "arithmetic", "facts", "code", "json", "tools", "prose", "server", "speculation", "throughput"),
 }
 
 

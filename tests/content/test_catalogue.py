@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pytest_mtp.checks.admission import REQUESTS
 from pytest_mtp.checks.kinds import PROBES
 from pytest_mtp.checks.probes.probe import Probe
 from pytest_mtp.core.case import Case, Suite
@@ -50,6 +51,12 @@ def requests_of(case: Case) -> int:
     if case.check in PROBES:
         probe: Probe = importlib.import_module(f"pytest_mtp.checks.probes.{case.check}").PROBE
         return probe.requests(case) * case.repeats
+    if case.check == "identity":
+        return 0
+    if case.check == "admission":
+        requests = case.params.get("requests", REQUESTS)
+        assert isinstance(requests, int)
+        return requests
     prompts = case.params["prompts"]
     assert isinstance(prompts, dict)
     rounds, warmup = case.params.get("rounds", 1), case.params.get("warmup", 0)
@@ -63,7 +70,7 @@ def test_there_are_more_than_a_hundred_and_ten_cases(suites: Mapping[str, Suite]
 
 
 def test_the_suites_that_were_promised_are_there(suites: Mapping[str, Suite]) -> None:
-    assert set(suites) == {*ASKING, "speculation", "throughput", "protocol"}
+    assert set(suites) == {*ASKING, "speculation", "throughput", "protocol", "server"}
 
 
 def test_a_suite_is_named_as_its_file(suites: Mapping[str, Suite]) -> None:

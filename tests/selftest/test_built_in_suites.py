@@ -35,6 +35,7 @@ class Context:
     """All that a check may ask for, without a pool and without files."""
 
     lease = Lease()
+    weights = None
 
     def __init__(self, server):
         self.server = server
@@ -49,6 +50,8 @@ class Context:
 
     def ask_many(self, asks):
         return [self.ask(ask) for ask in asks]
+
+    burst = ask_many
 
     def progress(self, words):
         assert words

@@ -35,7 +35,7 @@ def test_a_group_is_its_suites_in_its_order(wheel: Path) -> None:
 
 
 def test_a_group_with_a_missing_suite_says_which(wheel: Path) -> None:
-    with pytest.raises(UsageError, match="the built-in suites arithmetic, facts, code, json, prose of the group 'standard' are missing"):
+    with pytest.raises(UsageError, match="the built-in suites arithmetic, facts, code, json, prose, server of the group 'standard' are missing"):
         shipped("standard")
 
 
