@@ -149,6 +149,22 @@ def test_what_it_was_not_started_for_is_named(facts_of):
     ]
 
 
+def test_attached_it_is_known_with_all_that_it_tells(kit, recorded):
+    def answer(body):
+        name = "chat_spec.json" if body.get("return_spec_tokens_details") else "chat.json"
+        name = "stream_spec.txt" if body.get("stream") else name
+        return kit.Page(body=recorded(name), headers={"Content-Type": "text/event-stream" if body.get("stream") else "application/json"})
+
+    pages = {"/v1/models": "models.json", "/server_info": "server_info.json", "/metrics": "metrics_after.txt", "/v1/loads": "loads.json"}
+    routes = {f"GET {path}": kit.Page(body=recorded(name)) for path, name in pages.items()}
+    server = kit.attach(kit.serve({**routes, "POST /v1/chat/completions": answer}).url)
+    assert (server.facts.engine, server.facts.model, server.facts.sequences) == ("sglang", "small-mtp", 48)
+    assert server.facts.capabilities.metrics is True
+    assert server.facts.capabilities.usage_in_stream is True
+    assert server.engine == ON
+    assert server.engine.acceptance_of(server.client.ask(server.engine.instrumented(ASK)).reply) == FULL
+
+
 def test_a_server_without_its_page_says_so(client_of):
     facts = SGLang().facts(client_of(), bare_facts())
     assert facts.speculation.state == "unknown"

@@ -254,6 +254,6 @@ def test_a_file_that_cannot_be_read_tells_nothing(tmp_path, content):
     assert TensorRtLlm().read_command(["trtllm-serve", "m", "--config", str(file)], {}).speculation.state == "unknown"
 
 
-@pytest.mark.parametrize("line", ["vllm serve m", "", "python trtllm-serve.py m"], ids=repr)
+@pytest.mark.parametrize("line", ["vllm serve m", "", "python trtllm-serve.py m", "trtllm-serve disaggregated -c x.yaml"], ids=repr)
 def test_another_program_is_not_its_own(line):
     assert TensorRtLlm().read_command(line.split(), {}) is None

@@ -12,15 +12,16 @@ from pytest_mtp.servers.engines.document import count, mapping, text
 from pytest_mtp.servers.engines.flags import flag, flags, number
 
 _LARGEST_FILE = 1 << 20
+_OTHER_COMMANDS = frozenset({"disaggregated", "disaggregated_mpi_worker", "mm_embedding_serve"})
 _SWITCHES = frozenset({"--trust_remote_code", "--disable_kv_cache_reuse", "--enable_chunked_prefill", "--grpc", "--enable_attention_dp"})
 
 
 def process_of(command: Sequence[str]) -> ProcessFacts | None:
-    """None where this is another program."""
+    """None where this is another program, or one of its commands that serves no model itself."""
     at = next((at for at, word in enumerate(command) if _is_program(word)), None)
-    if at is None:
+    words = () if at is None else command[at + 1 :]
+    if at is None or _OTHER_COMMANDS & set(words[:1]):
         return None
-    words = command[at + 1 :]
     given, model = flags(words), _positional(words)
     path = flag(given, "config", "extra_llm_api_options")
     options = _options(path)
