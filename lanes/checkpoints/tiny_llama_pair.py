@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from common import BOS, CONTEXT, EOS, VOCABULARY, Tensors, normal, write_checkpoint
+from common import BOS, CONTEXT, EOS, VOCABULARY, Tensors, normal, only_words, write_checkpoint
 
 LAYERS, WIDTH, INNER, HEADS, KV_HEADS, HEAD_WIDTH = 2, 64, 128, 4, 2, 16
 SCALE = 0.2
@@ -44,7 +44,7 @@ def target(rng: np.random.Generator) -> Tensors:
     """Random matrices, and norms that do nothing."""
     tensors: Tensors = {
         "model.embed_tokens.weight": normal(rng, VOCABULARY, WIDTH, scale=SCALE),
-        "lm_head.weight": normal(rng, VOCABULARY, WIDTH, scale=SCALE),
+        "lm_head.weight": only_words(normal(rng, VOCABULARY, WIDTH, scale=SCALE)),
         "model.norm.weight": np.ones(WIDTH, np.float32),
     }
     shapes = {

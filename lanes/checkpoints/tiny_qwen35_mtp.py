@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from common import BOS, CONTEXT, EOS, VOCABULARY, Tensors, normal, write_checkpoint
+from common import BOS, CONTEXT, EOS, VOCABULARY, Tensors, normal, only_words, write_checkpoint
 
 WIDTH, INNER, LAYERS = 64, 128, 4
 HEADS, KV_HEADS, HEAD_WIDTH = 4, 2, 32
@@ -132,7 +132,7 @@ def trunk(rng: np.random.Generator, *, silent: bool) -> Tensors:
     tensors: Tensors = {
         f"{TRUNK}embed_tokens.weight": normal(rng, VOCABULARY, WIDTH, scale=SCALE),
         f"{TRUNK}norm.weight": np.zeros(WIDTH, np.float32),
-        "lm_head.weight": normal(rng, VOCABULARY, WIDTH, scale=SCALE),
+        "lm_head.weight": only_words(normal(rng, VOCABULARY, WIDTH, scale=SCALE)),
     }
     for layer, kind in enumerate(TEXT["layer_types"]):
         tensors |= decoder(rng, f"{TRUNK}layers.{layer}.", attention=kind == "full_attention", silent=silent)

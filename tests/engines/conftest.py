@@ -42,3 +42,20 @@ def gate() -> Callable[..., tuple[int, str, RunReport]]:
         return done.returncode, done.stdout + done.stderr, RunReport.from_dict(json.loads(written.read_text()))
 
     return run
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """`checkpoint("tiny_qwen35_mtp", "exact")` is the folder that this script of `lanes/checkpoints` wrote, once a session."""
+    made: dict[tuple[str, ...], Path] = {}
+
+    def written(script: str, *words: str) -> Path:
+        if (script, *words) not in made:
+            folder = tmp_path_factory.mktemp(script)
+            command = [sys.executable, str(LANES / "checkpoints" / f"{script}.py"), str(folder), *words]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            made[script, *words] = folder
+        return made[script, *words]
+
+    return written

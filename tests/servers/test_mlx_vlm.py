@@ -12,7 +12,7 @@ from pytest_mtp.core.facts import Acceptance, Capabilities, Counters, Endpoint, 
 from pytest_mtp.core.protocols import Fetched
 from pytest_mtp.core.reply import Reply
 from pytest_mtp.servers.engines.mlx_vlm import MlxVlm
-from pytest_mtp.servers.engines.registry import engine_of, identify
+from pytest_mtp.servers.engines.registry import identify
 
 ASK = Ask(messages=({"role": "user", "content": "Why is the sky blue?"},), sampling=Sampling(max_tokens=24))
 HEADERS = {"server": "mlx_vlm/0.7.10", "content-type": "application/json"}
@@ -100,14 +100,12 @@ def test_a_drafter_is_configured_and_that_proves_nothing(mtp):
     spec = facts.speculation
     assert (spec.state, spec.method, spec.depth, spec.acceptance) == ("unknown", "mtp", None, None)
     assert "not yet proven" in spec.evidence[0]
-    assert engine_of(facts) == MlxVlm(speculates=True)
     assert (facts.capabilities.structured, facts.capabilities.switch_off) == (False, False)
 
 
 def test_without_a_drafter_it_says_so(plain):
     facts = MlxVlm().facts(plain, bare_facts(logprobs=True))
     assert facts.speculation.state == "inactive"
-    assert engine_of(facts) == MlxVlm(speculates=False)
     assert facts.capabilities.structured is None
 
 
@@ -123,7 +121,6 @@ def test_what_is_not_offered_depends_on_the_drafter(mtp, plain):
 def test_a_server_that_hides_its_settings_leaves_speculation_open(folder):
     facts = MlxVlm().facts(Recorded(folder, health="health_mtp.json"), bare_facts())
     assert facts.speculation.state == "unknown"
-    assert engine_of(facts) == MlxVlm(speculates=None)
 
 
 def test_a_server_whose_model_was_unloaded_by_a_wrong_name_is_no_trouble(folder):
@@ -147,7 +144,7 @@ def test_metrics_of_another_shape_are_none(folder, page):
 @pytest.mark.parametrize(("name", "tokens"), [("chat_mtp.json", 24), ("stream_mtp.txt", 6)], ids=["unary", "stream"])
 def test_a_reply_tells_its_drafts(replied, name, tokens):
     reply = replied(name)
-    counted = MlxVlm(speculates=True).acceptance_of(reply)
+    counted = MlxVlm().acceptance_of(reply)
     assert counted.drafted > counted.accepted > 0
     assert counted.batch_wide
     assert not counted.tree
@@ -160,18 +157,11 @@ def test_the_counts_are_those_of_the_recording(replied):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "speculates", "drafted"),
-    [
-        pytest.param("one_token_mtp.json", True, 0, id="nothing-to-draft"),
-        pytest.param("one_token_mtp.json", None, None, id="not-known-to-speculate"),
-        pytest.param("chat_plain.json", False, None, id="no-drafter"),
-        pytest.param("chat_plain.json", True, 0, id="drafter-refused-while-loading"),
-    ],
-)
-def test_null_counts_mean_zero_only_where_a_drafter_is_configured(replied, name, speculates, drafted):
-    counted = MlxVlm(speculates=speculates).acceptance_of(replied(name))
-    assert (None if counted is None else counted.drafted) == drafted
+@pytest.mark.parametrize("name", ["one_token_mtp.json", "chat_plain.json", "stream_plain.txt"])
+def test_counts_that_are_null_mean_that_nothing_was_drafted(replied, name):
+    counted = MlxVlm().acceptance_of(replied(name))
+    assert (counted.drafted, counted.accepted, counted.rounds) == (0, 0, 0)
+    assert "null" in counted.source
 
 
 @pytest.mark.parametrize("timings", ["soon", {"predicted_per_second": 1.5}, {"draft_n": "many"}, {"draft_n": True}, None], ids=repr)

@@ -33,10 +33,9 @@ _WITHOUT_ALTERNATIVES = "alternatives to a token: top_logprobs stay empty unless
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlxVlm(Adapter):
-    """`speculates` is whether `/v1/settings` names a drafter, None where it is not known."""
+    """Its replies tell of drafts; its pages name the drafter."""
 
     name: str = "mlx-vlm"
-    speculates: bool | None = None
 
     def recognise(self, reply: Reply) -> Sequence[str]:
         """By the header `Server`."""
@@ -65,7 +64,6 @@ class MlxVlm(Adapter):
             "draft_model": text(settings.get("draft_model")),
             "kv_bits": count(settings.get("kv_bits")),
             "prefix_cache": settings.get("apc_enabled") is True,
-            "speculative": None if speculation.state == "unknown" and not settings else drafts,
         }
         seen = facts.capabilities
         lines = (*_ALWAYS, *(_WITH_DRAFTER if drafts else () if seen.logprobs else (_WITHOUT_ALTERNATIVES,)))
@@ -86,11 +84,6 @@ class MlxVlm(Adapter):
             details={**facts.details, **{key: value for key, value in told.items() if value is not None}},
         )
 
-    def bound(self, facts: ServerFacts) -> MlxVlm:
-        """With what `/v1/settings` said of a drafter."""
-        speculative = facts.details.get("speculative")
-        return dataclasses.replace(self, speculates=speculative) if isinstance(speculative, bool) else self
-
     def counters(self, client: Client) -> Counters | None:
         """Tokens of completed requests, from `/metrics` (JSON): no drafts among them."""
         summary = mapping(mapping(fetch_json(client, "/metrics")).get("summary"))
@@ -109,16 +102,17 @@ class MlxVlm(Adapter):
         return Load(running=max(0, flying - (waiting or 0)), waiting=waiting, source="/metrics")
 
     def acceptance_of(self, reply: Reply) -> Acceptance | None:
-        """From `timings`, in streams in their last event. The fields are null for a reply without a verify step.
+        """From `timings`, in streams in their last event. The fields are null in a reply for which nothing was drafted.
 
-        Null means "nothing was drafted" only where a drafter is configured; it may have been refused while loading.
+        That is so for a single token, without a drafter, and with one that was refused while loading, which is said in the log
+        alone.
         """
         timings = mapping(reply.extras.get("timings"))
         drafted, rounds = count(timings.get("draft_n")), count(timings.get("draft_rounds"))
         if drafted is not None:
             accepted = count(timings.get("draft_n_accepted")) or 0
             return Acceptance(drafted=drafted, accepted=accepted, rounds=rounds, source="timings.draft_n", batch_wide=True)
-        if self.speculates and "draft_n" in timings:
+        if "draft_n" in timings and timings["draft_n"] is None:
             return Acceptance(drafted=0, accepted=0, rounds=0, source="timings.draft_n is null: nothing was drafted", batch_wide=True)
         return None
 
