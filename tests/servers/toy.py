@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from pathlib import Path
@@ -105,6 +106,14 @@ if MODE == "chatty":
     for _ in range(50):
         sys.stdout.write(("all is well, " * 80 + "\n") * 1024)
     sys.stdout.flush()
+if MODE == "talks":
+
+    def talk():
+        for number in range(10**9):
+            say(f"line {number}")
+            time.sleep(0.001)
+
+    threading.Thread(target=talk, daemon=True).start()
 if MODE == "environment":
     say(f"{ {name: value for name, value in os.environ.items() if name.startswith('TOY_')} } {Path.cwd()}")
 if MODE == "dies":
