@@ -11,6 +11,7 @@ import pytest
 from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.run import RunReport
 from pytest_mtp.profiles.load import load_profile
+from pytest_mtp.servers.attach import attach
 from pytest_mtp.servers.launch import launch_profile
 from pytest_mtp.servers.launched import LaunchedServer
 
@@ -137,3 +138,18 @@ def test_without_speculation_the_words_are_the_same(run: Callable[..., Run]) -> 
     assert off.report.control is not None
     assert on.report.control.answers == off.report.control.answers
     assert on.report.control.disagree_text == off.report.control.disagree_text == 0
+
+
+def test_attached_by_url_it_is_the_same(server: LaunchedServer) -> None:
+    attached = attach(server.facts.endpoint.root, model=None, api_key_env=None, api_key=None, timeout_s=60)
+    attached.client.close()
+    assert (attached.facts.engine, attached.facts.model) == ("mlx-vlm", server.facts.model)
+    assert attached.facts.speculation.method == "mtp"
+
+
+def test_structured_output_is_refused_while_it_drafts(server: LaunchedServer) -> None:
+    """As `not_offered` says; once it is served, that line has to go."""
+    ask = Ask(messages=({"role": "user", "content": "Hi"},), sampling=Sampling(max_tokens=4), response_format={"type": "json_object"})
+    fault = server.client.ask(ask).fault
+    assert fault is not None
+    assert "not supported with speculative decoding" in fault.message
