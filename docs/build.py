@@ -8,6 +8,7 @@ A test holds the committed pages against the code, so a code or an option withou
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import os
 import re
@@ -16,13 +17,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pytest_mtp.checks.probes.probe import Probe
 from pytest_mtp.core.codes import CODES
 from pytest_mtp.core.run import RunReport
 from pytest_mtp.plugin.options import OPTIONS
 from pytest_mtp.reports.doctor import doctor_lines
+from pytest_mtp.suites.load import load_suite
+from pytest_mtp.suites.shipped import shipped
 
 ROOT = Path(__file__).parents[1]
-README, FINDINGS, DOCTOR = ROOT / "README.md", ROOT / "docs" / "findings.md", ROOT / "docs" / "doctor.md"
+DOCS = ROOT / "docs"
+README, FINDINGS, DOCTOR, PROBES = ROOT / "README.md", DOCS / "findings.md", DOCS / "doctor.md", DOCS / "probes.md"
 
 GROUPS = {
     "INFRA": "No answer was obtained. The outcome is BLOCKED, never a wrong answer.",
@@ -91,6 +96,19 @@ def options_table() -> str:
     return "\n".join(["| option | meaning | default |", "| --- | --- | --- |", *rows])
 
 
+def probes_table() -> str:
+    """Each probe with the suite that holds it and what one look costs at most."""
+    rows = []
+    for path in shipped("probes"):
+        suite = load_suite(path)
+        for case in suite.cases:
+            probe: Probe = importlib.import_module(f"pytest_mtp.checks.probes.{case.check}").PROBE
+            alone = "alone" if probe.alone else ""
+            rows.append(f"| `{probe.name}` | `{suite.name}` | {probe.about} | {probe.requests(case)} | {probe.tokens(case):,} | {alone} |")
+    head = ["| probe | suite | what it asks | requests | tokens at most | server |", "| --- | --- | --- | --- | --- | --- |"]
+    return "\n".join([*head, *rows])
+
+
 def failing_run() -> str:
     """A real run over the fake engine with one fault, without the lines that differ from run to run."""
     with tempfile.TemporaryDirectory() as folder:
@@ -139,6 +157,7 @@ def between(text: str, name: str, new: str) -> str:
 
 def main() -> None:
     FINDINGS.write_text(findings_page())
+    PROBES.write_text(between(PROBES.read_text(), "probes", probes_table()))
     DOCTOR.write_text(between(DOCTOR.read_text(), "screen", f"```\n{doctor_screen()}\n```"))
     readme = between(README.read_text(), "options", options_table())
     README.write_text(between(readme, "failing run", f"```\n{failing_run()}\n```"))

@@ -17,12 +17,23 @@ PROBES: Mapping[str, bool] = {
     "budgets": False,
     "canaries": False,
     "choices": False,
+    "coarse_calls": True,
+    "context_ladder": True,
+    "disconnect": True,
     "errors": True,
+    "load_poison": True,
     "logprobs": False,
     "natural_stop": False,
+    "overload": True,
+    "prefix_cache": True,
+    "prompt_tokens": False,
+    "reasoning": False,
     "sampling": True,
     "stops": True,
     "stream_parity": True,
+    "stream_timing": True,
+    "structured": False,
+    "tool_choice": False,
 }
 """The probes, each a module of checks/probes, and whether it needs the server for itself."""
 

@@ -109,6 +109,31 @@ class HttpClient:
             attempts=tuple(attempts),
         )
 
+    def abandon(self, ask: Ask, *, after_reads: int, patience_s: float) -> bool:
+        """Send it and hang up after that many pieces of the answer, or after `patience_s` without them, as an impatient user does.
+
+        True: it was cut short. False: the answer had ended before, or there was none to cut.
+        """
+        flight = Flight.of(patience_s, self._clock)
+        url = f"{self._endpoint.api_root}/chat/completions"
+        body = _encoded(ask.body(self._endpoint.model))
+        request = self._http.build_request("POST", url, content=body, headers={"content-type": "application/json"})
+        try:
+            with under_way(flight):
+                response = self._http.send(request, stream=True)
+                try:
+                    pieces = response.iter_raw()
+                    for _ in range(after_reads):
+                        if next(pieces, None) is None:
+                            return False
+                finally:
+                    response.close()
+        except httpx.TimeoutException:
+            return flight.first_write_ns is not None
+        except (httpx.HTTPError, httpx.InvalidURL):
+            return False
+        return response.is_success
+
     def _post(self, url: str, content: bytes, *, stream: bool) -> Answer:
         got = Received(Flight.of(self._timeout_s, self._clock), asked_stream=stream, max_body=self._max_body)
         request = self._http.build_request("POST", url, content=content, headers={"content-type": "application/json"})

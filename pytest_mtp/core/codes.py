@@ -6,116 +6,13 @@ evidence that the model and not the serving is at fault; it never raises one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
 
 from pytest_mtp.core.case import CaseSeverity, Severity
+from pytest_mtp.core.code import Code, table_of
+from pytest_mtp.core.codes_wire import WIRE_CODES
 
-DefaultSeverity = Severity | Literal["case"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Code:
-    """One row of the table."""
-
-    name: str
-    severity: DefaultSeverity
-    meaning: str
-    hint: str
-
-
-def _rows(*rows: tuple[str, DefaultSeverity, str, str]) -> dict[str, Code]:
-    return {name: Code(name=name, severity=severity, meaning=meaning, hint=hint) for name, severity, meaning, hint in rows}
-
-
-CODES = _rows(
-    # No answer was obtained: outcome BLOCKED, never a wrong answer.
-    ("INFRA.connect", "critical", "No connection to the server", "Is it running, and is the host and port right?"),
-    ("INFRA.tls", "critical", "The TLS handshake failed", "Check the certificate, or use http:// for a plain port."),
-    (
-        "INFRA.timeout",
-        "critical",
-        "The server did not answer within the time limit",
-        "Raise --mtp-timeout, or look for a hung request in the server's log.",
-    ),
-    ("INFRA.reset", "critical", "The connection ended before the answer did", "Look at the server's log around this time."),
-    ("INFRA.auth", "critical", "The server refused the credentials", "Set the variable that --mtp-api-key-env names."),
-    (
-        "INFRA.model",
-        "critical",
-        "The server does not serve that model name",
-        "Use one of the names under /v1/models, or leave --mtp-model out.",
-    ),
-    (
-        "INFRA.path",
-        "critical",
-        "The address is not an OpenAI-compatible API",
-        "Give the address of the API, for example http://host:8000/v1.",
-    ),
-    ("INFRA.busy", "critical", "429 or 503 after every retry", "Lower --mtp-concurrency, or test when the server has room."),
-    ("INFRA.5xx", "critical", "The server failed on this request", "Look at the server's log around this time."),
-    (
-        "INFRA.crash",
-        "critical",
-        "The server ended while it was being tested",
-        "Read the tail of its log; a crash is a reason not to deploy.",
-    ),
-    ("INFRA.start", "critical", "The server that we launched did not become ready", "Read the tail of its log."),
-    # The wire.
-    ("PROTO.json", "critical", "The body is not the JSON that the protocol asks for", "Look at the proxy and the API layer."),
-    ("PROTO.sse", "critical", "The event stream breaks the protocol", "Look at the proxy and the streaming code of the API layer."),
-    ("PROTO.done", "note", "The stream ended without [DONE]", "Clients that wait for it may hang."),
-    (
-        "PROTO.truncated",
-        "critical",
-        "The stream ended without a finish reason",
-        "The answer was cut on its way; look at proxies and time-outs.",
-    ),
-    (
-        "PROTO.finish",
-        "critical",
-        "The finish reason contradicts the reply",
-        "Clients dispatch on it: calls need tool_calls, a full budget needs length.",
-    ),
-    ("PROTO.usage", "critical", "The token counts contradict each other or the reply", "Billing and acceptance figures rest on them."),
-    ("PROTO.usage_missing", "note", "The reply carries no token counts", "Per-token figures are not available without them."),
-    (
-        "PROTO.budget",
-        "critical",
-        "More tokens than max_tokens allows, or fewer where the reply says length",
-        "Clients size buffers and bills by it.",
-    ),
-    ("PROTO.stop", "critical", "A stop string was not obeyed", "Clients cut dialogues and code at stop strings: look at the detokeniser."),
-    ("PROTO.stream_diff", "critical", "Streamed and unstreamed replies differ", "Look at the streaming code of the API layer."),
-    ("PROTO.choices", "critical", "The choices of n > 1 are not those that were asked for", "Look at the API layer, or ask one at a time."),
-    ("PROTO.crossed", "critical", "A reply holds the words of another request", "Stop serving: requests or cache blocks are mixed up."),
-    ("PROTO.logprobs", "critical", "Log-probabilities contradict themselves", "Do not rank or filter by them; report it to the engine."),
-    (
-        "PROTO.logprobs_hollow",
-        "model",
-        "Log-probabilities of 0.0 without alternatives",
-        "Known of tokens that leave a verify step of speculation: do not rank or filter by them.",
-    ),
-    ("PROTO.error_mapping", "note", "A bad request met a 5xx or a dropped connection", "Clients retry a 5xx: a refusal should be a 4xx."),
-    (
-        "PROTO.error_poison",
-        "critical",
-        "After a bad request an honest one is not served",
-        "One client can take the server from all others.",
-    ),
-    ("PROTO.param", "note", "An option was ignored or refused in the wrong way", "See the engine's documentation for the option."),
-    (
-        "PROTO.refused",
-        "case",
-        "The server declined the request (4xx)",
-        "Read its message; a request that another engine takes may need a flag here.",
-    ),
-    (
-        "PROTO.reasoning",
-        "critical",
-        "Reasoning tags are unbalanced or leak into the answer",
-        "Check the reasoning parser against the model family.",
-    ),
+_JUDGED = table_of(
     # Control first.
     (
         "CTRL.unstable",
@@ -125,6 +22,12 @@ CODES = _rows(
     ),
     ("CTRL.load", "note", "Agreement drops only under concurrency", "Batch-dependent numerics, or a race."),
     ("CTRL.poison", "critical", "Worse after load than before", "Prefix cache or speculative state is corrupted; restart and report it."),
+    (
+        "CTRL.cache",
+        "critical",
+        "A cache hit changes the answer",
+        "The prefix cache is corrupted: turn it off, and report it to the engine.",
+    ),
     ("CTRL.unusable", "critical", "The control answers are unusable", "Nothing that follows would mean anything; mend the server first."),
     # Identity.
     ("ID.model", "critical", "The server is not the approved model", "Wrong weights, quantisation or template."),
@@ -235,6 +138,7 @@ CODES = _rows(
     ("TOOL.stream_diff", "critical", "Streamed and unstreamed calls differ", "The streaming parser."),
     ("TOOL.after_result", "case", "The tool result was ignored or the call repeated", "Template of the tool role."),
     ("TOOL.intent", "critical", "The text names the right call, the wire does not", "The parser lost it; both are shown."),
+    ("TOOL.template", "model", "The tools never reach the prompt", "The chat template drops them: give the server one that renders tools."),
     # Speculation.
     (
         "SPEC.dead",
@@ -251,6 +155,12 @@ CODES = _rows(
     ),
     ("SPEC.parity.neartie", "note", "Speculation differs at a near-tie", "Numerics, not a fault."),
     ("SPEC.identity", "critical", "The acceptance counters contradict each other", "Do not trust figures from this server."),
+    (
+        "SPEC.decay",
+        "critical",
+        "Acceptance decays under load",
+        "The drafter loses its state; a restart brings it back until the next load.",
+    ),
     ("SPEC.accept_drop", "regression", "Acceptance is below the baseline", "Drafter and target no longer fit."),
     # Performance and the instrument.
     ("PERF.drop", "regression", "Slower than the margin allows", "See the decomposition: fewer accepted tokens, or a dearer step."),
@@ -268,6 +178,8 @@ CODES = _rows(
     ("SUITE.capability", "note", "The server does not offer what the case needs", "Nothing to do, unless it should."),
     ("SUITE.underpowered", "note", "The suite cannot see a regression of the asked size", "Add cases or repeats."),
 )
+
+CODES: Mapping[str, Code] = {**WIRE_CODES, **_JUDGED}
 
 
 def severity_of(code: str, case_severity: CaseSeverity = "model") -> Severity:

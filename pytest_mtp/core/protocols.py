@@ -35,6 +35,9 @@ class Client(Protocol):
     def ask(self, ask: Ask, *, retried: bool = True) -> Exchange:
         """One exchange, retries inside; with `retried` False one attempt, whatever becomes of it."""
 
+    def abandon(self, ask: Ask, *, after_reads: int, patience_s: float) -> bool:
+        """Send it and hang up after that many pieces of the answer, or after `patience_s`. True: it was cut short."""
+
     def fetch(self, path: str) -> Fetched:
         """GET `path` below the server's root (`/metrics`, `/props`); absolute URLs are not taken."""
 

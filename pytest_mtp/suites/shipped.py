@@ -8,6 +8,18 @@ from pytest_mtp.core.errors import UsageError, nearest
 
 SUFFIX = ".mtp.yaml"
 GROUPS = {
+    "probes": (
+        "protocol",
+        "streaming",
+        "tools-matrix",
+        "limits",
+        "sampling",
+        "structured",
+        "reasoning",
+        "cache",
+        "concurrency",
+        "long-context",
+    ),
     "demo": ("smoke", "tools", "speculation", "throughput"),
     "standard": ("smoke", "arithmetic", "facts", "code", "json", "tools", "prose", "server", "speculation", "throughput"),
 }

@@ -11,6 +11,8 @@ from pytest_mtp.suites.compiled import twice
 
 _NEAR = 0.7
 _MANY = 40
+_FEW = 12
+"""Longer lists are not read; the nearest word is told instead."""
 _TYPES = {
     "string": "text",
     "number": "a number",
@@ -95,7 +97,7 @@ def _type(limit: Any, value: Any, _comment: str) -> str:
 
 def _enum(limit: Any, value: Any, _comment: str) -> str:
     known = [literal(item) for item in limit]
-    words = wanted(either(known), value)
+    words = wanted(either(known) if len(known) <= _FEW else f"one of {len(known)} words", value)
     return f"{words}{closest(value, known)}" if isinstance(value, str) else words
 
 

@@ -14,6 +14,7 @@ from pytest_mtp.checks.admission import REQUESTS
 from pytest_mtp.checks.kinds import PROBES
 from pytest_mtp.checks.probes.probe import Probe
 from pytest_mtp.core.case import Case, Suite
+from pytest_mtp.suites.shipped import GROUPS
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "suites").glob("*.mtp.yaml"), *(ROOT / "golden_answers").glob("*/*.yaml")])
@@ -70,7 +71,7 @@ def test_there_are_more_than_a_hundred_and_ten_cases(suites: Mapping[str, Suite]
 
 
 def test_the_suites_that_were_promised_are_there(suites: Mapping[str, Suite]) -> None:
-    assert set(suites) == {*ASKING, "speculation", "throughput", "protocol", "server"}
+    assert set(suites) == {*ASKING, *GROUPS["probes"], "speculation", "throughput", "server"}
 
 
 def test_a_suite_is_named_as_its_file(suites: Mapping[str, Suite]) -> None:

@@ -66,6 +66,10 @@ def test_the_page_of_finding_codes_is_generated_from_the_table() -> None:
     assert build.FINDINGS.read_text() == build.findings_page(), "run: python docs/build.py"
 
 
+def test_the_table_of_probes_is_that_of_the_suites() -> None:
+    assert build.probes_table() in build.PROBES.read_text(), "run: python docs/build.py"
+
+
 def test_the_option_table_is_generated_from_the_options() -> None:
     assert build.options_table() in build.README.read_text(), "run: python docs/build.py"
 

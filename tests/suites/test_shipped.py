@@ -27,7 +27,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_an_installed_package_finds_its_own_suites(wheel: Path) -> None:
     assert shipped("zoo") == (wheel / "zoo.mtp.yaml",)
-    assert shipped_names() == ("demo", "standard", "smoke", "speculation", "throughput", "tools", "zoo")
+    assert shipped_names() == ("demo", "probes", "standard", "smoke", "speculation", "throughput", "tools", "zoo")
 
 
 def test_a_group_is_its_suites_in_its_order(wheel: Path) -> None:
@@ -35,12 +35,14 @@ def test_a_group_is_its_suites_in_its_order(wheel: Path) -> None:
 
 
 def test_a_group_with_a_missing_suite_says_which(wheel: Path) -> None:
-    with pytest.raises(UsageError, match="the built-in suites arithmetic, facts, code, json, prose, server of the group 'standard' are missing"):
+    with pytest.raises(
+        UsageError, match="the built-in suites arithmetic, facts, code, json, prose, server of the group 'standard' are missing"
+    ):
         shipped("standard")
 
 
 def test_an_unknown_name_gets_the_nearest_one(wheel: Path) -> None:
-    with pytest.raises(UsageError, match=r"^no built-in suite 'smok' \(did you mean 'smoke'\?\); there are: demo, standard, smoke"):
+    with pytest.raises(UsageError, match=r"^no built-in suite 'smok' \(did you mean 'smoke'\?\); there are: demo, probes, standard, smoke"):
         shipped("smok")
 
 

@@ -50,6 +50,10 @@ class Sent:
         """One; the caller holds the exclusive lease."""
         return self._kept([self._context.ask_alone(ask)])[0]
 
+    def burst(self, asks: Sequence[Ask]) -> Sequence[Exchange]:
+        """All at once and none retried; the caller holds the exclusive lease."""
+        return self._kept(self._context.burst(asks))
+
     def _kept(self, exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
         self.exchanges += exchanges
         return exchanges

@@ -1,0 +1,70 @@
+"""Calls that coarse deltas break: short and empty arguments, two calls in a row, words before a call, a call in the last delta.
+
+A step of speculation delivers several tokens at once, and parsers that expect one token a delta lose what lies on the border. Each
+request is asked unstreamed and streamed at temperature 0; what came in one mode alone, or broken in one, is the parser's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from pytest_mtp.checks.probes.probe import Probe, Sight
+from pytest_mtp.checks.probes.saying import say, whole
+from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.tool_choice import serving_faults, tool
+from pytest_mtp.core.ask import Ask
+from pytest_mtp.core.case import Case
+from pytest_mtp.core.exchange import Exchange
+from pytest_mtp.judge.tools.parity import stream_parity
+
+_MAX_TOKENS = 128
+_PROMPTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "a short argument": ("Call find for x", ("find",)),
+    "no argument": ("Call get_time", ("get_time",)),
+    "a long argument": ("Call find for the quick brown fox that jumps over the lazy dog at noon, twice, with some noise", ("find",)),
+    "two calls in a row": ("Call find for Paris, and call find for Rome", ("find",)),
+    "words and a call": ("Say in one sentence what you are going to do, then call find for Berlin", ("find",)),
+    "signs in an argument": ('Call find for "a\\b" {c} <d> caf\u00e9 \U0001f680', ("find",)),
+}
+_TOOLS = {"find": tool("find", "Look something up", "query"), "get_time": tool("get_time", "The time now", None)}
+
+
+def look(case: Case, sent: Sent) -> Sequence[Sight]:
+    """In turn, one at a time, so that both modes meet the same numerics."""
+    budget = whole(case, "max_tokens", _MAX_TOKENS)
+    noisy = bool(sent.control().disagree_text)
+    sights = []
+    for condition, (prompt, tools) in _PROMPTS.items():
+        ask = dataclasses.replace(say(prompt, max_tokens=budget), tools=tuple(_TOOLS[name] for name in tools))
+        sights.append(_sight(condition, ask, sent.alone(ask), sent.alone(dataclasses.replace(ask, stream=True)), noisy=noisy))
+    return sights
+
+
+def _sight(condition: str, ask: Ask, unary: Exchange, streamed: Exchange, *, noisy: bool) -> Sight:
+    for exchange in (unary, streamed):
+        if exchange.fault is not None and exchange.fault.kind == "refused":
+            return Sight(condition=condition, not_offered=f"refused: {exchange.fault.message[:160]}")
+        fault = fault_finding(exchange)
+        if fault is not None:
+            return Sight(condition=condition, findings=(fault,), culprit=exchange)
+    assert unary.reply is not None
+    assert streamed.reply is not None
+    own = [(each, exchange) for exchange in (unary, streamed) for each in serving_faults(exchange)]
+    parity = stream_parity(unary.reply, streamed.reply, ask, "critical", noisy=noisy)
+    if own or parity:
+        return Sight(condition=condition, findings=(*(each for each, _ in own), *parity), culprit=own[0][1] if own else streamed)
+    if not unary.reply.tool_calls and not streamed.reply.tool_calls:
+        return Sight(condition=condition, unreached="the model made no call in either mode")
+    return Sight(condition=condition)
+
+
+PROBE = Probe(
+    name="coarse_calls",
+    about="calls with short, empty, long and odd arguments, in a row and after words: the same streamed and not",
+    requests=lambda _: 2 * len(_PROMPTS),
+    tokens=lambda case: 2 * len(_PROMPTS) * whole(case, "max_tokens", _MAX_TOKENS),
+    look=look,
+    sees=("coarse-delta-tool-matrix", "tool-args-valid", "tool-delta-protocol", "markup-leak"),
+    alone=True,
+)
