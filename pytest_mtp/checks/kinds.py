@@ -37,8 +37,8 @@ PROBES: Mapping[str, bool] = {
 }
 """The probes, each a module of checks/probes, and whether it needs the server for itself."""
 
-BUILT_IN = ("golden", "tools", "acceptance", "throughput", "identity", "admission", *PROBES)
-EXCLUSIVE = frozenset({"acceptance", "throughput", "admission", *(name for name, alone in PROBES.items() if alone)})
+BUILT_IN = ("golden", "tools", "acceptance", "drafting", "throughput", "identity", "admission", *PROBES)
+EXCLUSIVE = frozenset({"acceptance", "drafting", "throughput", "admission", *(name for name, alone in PROBES.items() if alone)})
 
 _registered: dict[str, Check] = {}
 

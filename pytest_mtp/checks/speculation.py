@@ -81,7 +81,7 @@ def _state(configured: SpecDecode, book: Ledger) -> tuple[SpecState, str]:
     """The state, and why where the counts alone do not say it."""
     if not book.requests:
         return "unknown", "no request of ours was answered"
-    drafted, accepted = _drafted_and_accepted(book)
+    drafted, accepted = drafted_and_accepted(book)
     if drafted is None:
         return "unknown", _why_not_seen(book)
     if accepted:
@@ -108,7 +108,7 @@ def _why_not_seen(book: Ledger) -> str:
     return "neither counters nor replies tell of drafts"
 
 
-def _drafted_and_accepted(book: Ledger) -> tuple[int | None, int]:
+def drafted_and_accepted(book: Ledger) -> tuple[int | None, int]:
     """T and A.
 
     Where only steps and tokens are counted, each step is one draft at least, and what is emitted beyond the prefill's token

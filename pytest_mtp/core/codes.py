@@ -148,6 +148,12 @@ _JUDGED = table_of(
     ),
     ("SPEC.inactive", "note", "The server does not speculate", "Set the flag if it should."),
     (
+        "SPEC.condition",
+        "regression",
+        "Requests of one kind fail, or are never drafted, because the server speculates",
+        "A note where drafts merely stop: answers stay right, the speed-up is lost. Serve such requests without speculation.",
+    ),
+    (
         "SPEC.parity.material",
         "critical",
         "Speculation emits tokens that the model itself would not choose",

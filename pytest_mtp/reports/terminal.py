@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pytest_mtp.core.facts import ServerFacts
 from pytest_mtp.core.run import CaseResult, RunReport
+from pytest_mtp.core.verdict import Measure
 from pytest_mtp.reports.digest import (
     OUTCOMES,
     blocking_rows,
@@ -41,7 +42,7 @@ def summary_lines(report: RunReport, *, width: int = 80) -> list[str]:
         *(line for facts in report.servers for line in labelled("server", _server_lines(facts), width=width, indent=_LABEL)),
         *labelled("control", [control_words(report.control), *_control_findings(report)], width=width, indent=_LABEL),
         *_table(_suite_rows(report)),
-        *_table(_measure_rows(report)),
+        *(line for rows in _measure_tables(report) for line in _table(rows)),
         *_others("inconclusive, without closing the gate", [r for r in of_class(report, "INCONCLUSIVE") if not r.closes], width),
         *_others("missed, without closing the gate", of_class(report, "missed"), width),
         *labelled("notes", _note_lines(report), width=width, indent=_LABEL),
@@ -83,14 +84,25 @@ def _suite_rows(report: RunReport) -> list[list[str]]:
     return [head, *([printable(suite, limit=60), *(str(row[name] or "-") for name in used)] for suite, row in counts.items())]
 
 
-def _measure_rows(report: RunReport) -> list[list[str]]:
+def _measure_tables(report: RunReport) -> list[list[list[str]]]:
+    """A table for the rows that share strata: code and prose here, the conditions of a drafter there."""
     strata, rows = by_stratum(report)
-    shown = strata[:_MOST_STRATA]
+    groups: list[tuple[set[str], list[tuple[str, Mapping[str, Measure]]]]] = []
+    for label, of in rows[:_MOST_MEASURES]:
+        group = next((group for group in groups if group[0] & of.keys()), None)
+        if group is None:
+            groups.append(group := (set(), []))
+        group[0].update(of)
+        group[1].append((label, of))
+    return [_measure_rows([name for name in strata if name in shown][:_MOST_STRATA], group) for shown, group in groups]
+
+
+def _measure_rows(strata: Sequence[str], rows: Sequence[tuple[str, Mapping[str, Measure]]]) -> list[list[str]]:
     lines = [
-        [printable(label, limit=60), *(printable(number(of[name]), limit=60) if name in of else "-" for name in shown)]
-        for label, of in rows[:_MOST_MEASURES]
-    ]
-    return [["measure", *(printable(name, limit=30) for name in shown)], *lines] if lines else []
+        [printable(label, limit=60), *(printable(number(of[name]), limit=60) if name in of else "-" for name in strata)]
+        for label, of in rows
+    ]  # fmt: skip
+    return [["measure", *(printable(name, limit=30) for name in strata)], *lines]
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_mtp.selftest.book import AnswerBook
-from pytest_mtp.selftest.brain import think
+from pytest_mtp.selftest.brain import Answer, think
+from pytest_mtp.selftest.conditions import acceptance_under, depth_under, mute_under, refuse_under
 from pytest_mtp.selftest.dialects import Dialect
 from pytest_mtp.selftest.dice import digest
 from pytest_mtp.selftest.fault import Armed
@@ -53,7 +54,7 @@ class Engine:
             request = replace(request, prefix=None)
         scene = self._scene(request, min(request.max_tokens or DEFAULT_BUDGET, room))
         active = [armed for armed in self.faults if armed.strikes(scene, self.seed)]
-        made = self._generate(scene, active)
+        made = self._generate(scene, active, prompt_tokens)
         completion, duration = self._complete(made, scene, prompt_tokens), max(len(steps.sizes) for _, steps in made)
         for armed in active:
             completion = armed.fault.completion(completion, scene) if armed.fault.completion else completion
@@ -64,7 +65,9 @@ class Engine:
             frames = armed.fault.frames(frames, scene) if armed.fault.frames else frames
         return frames, duration
 
-    def _generate(self, scene: Scene, active: Sequence[Armed]) -> list[tuple[Choice, Steps]]:
+    def _generate(self, scene: Scene, active: Sequence[Armed], prompt_tokens: int) -> list[tuple[Choice, Steps]]:
+        traits = {armed.fault.trait: armed.number for armed in active}
+        refuse_under(traits, scene.request, depth=self.depth)
         answer = think(scene.request, self.book)
         if not self.dialect.reasoning:
             answer = replace(answer, reasoning=None)
@@ -72,10 +75,11 @@ class Engine:
             answer = replace(answer, reasoning=_REASONING)
         for armed in active:
             answer = armed.fault.answer(answer, scene) if armed.fault.answer else answer
-        traits = {armed.fault.trait: armed.number for armed in active}
+        if mute_under(traits, scene.request, depth=self.depth):
+            answer = Answer(content="")
         setting = Setting(
-            depth=self.depth,
-            acceptance=0.0 if "rejects-drafts" in traits else traits.get("weak-drafts", 100) / 100,
+            depth=depth_under(traits, scene.request, prompt_tokens=prompt_tokens, depth=self.depth),
+            acceptance=acceptance_under(traits, scene.request),
             breaks_verify="breaks-verify" in traits,
             wavers="wavers" in traits,
         )

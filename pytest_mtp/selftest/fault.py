@@ -12,7 +12,10 @@ from pytest_mtp.selftest.fault_doors import Door
 from pytest_mtp.selftest.scene import Scene
 from pytest_mtp.selftest.wire import Completion, Frame
 
-Trait = Literal["rejects-drafts", "weak-drafts", "breaks-verify", "miscounts", "overruns", "wavers", "slow"]
+Trait = Literal[
+    "rejects-drafts", "weak-drafts", "breaks-verify", "miscounts", "overruns", "wavers", "slow",
+    "drafts-greedy", "accepts-greedy", "drafts-toolless", "drafts-schemaless", "drafts-short", "fails-schema", "mutes-schema",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

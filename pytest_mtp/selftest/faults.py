@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_mtp.selftest import fault_answers, fault_completions, fault_doors, fault_frames
+from pytest_mtp.selftest.conditions import CONDITION_FAULTS
 from pytest_mtp.selftest.fault import Fault
 
 # What follows when a part of an answer is missing, depending on what was asked.
@@ -270,4 +271,4 @@ _ROWS = (
     ),
 )
 
-FAULTS: Mapping[str, Fault] = {fault.name: fault for fault in _ROWS}
+FAULTS: Mapping[str, Fault] = {fault.name: fault for fault in (*_ROWS, *CONDITION_FAULTS)}

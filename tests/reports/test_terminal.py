@@ -62,6 +62,13 @@ def test_strata_stand_side_by_side() -> None:
     assert "rate" not in cells
 
 
+def test_strata_that_no_row_shares_stand_in_tables_of_their_own() -> None:
+    conditions = tuple(dataclasses.replace(REPORT.cases[4].verdict.measures[0], stratum=name) for name in ("greedy", "tools"))
+    cases = (*REPORT.cases, result("drafting", "PASS", measures=conditions))
+    heads = [line.split() for line in summary_lines(dataclasses.replace(REPORT, cases=cases)) if line.startswith("measure")]
+    assert heads == [["measure", "code", "prose"], ["measure", "greedy", "tools"]]
+
+
 def test_two_cases_that_measure_the_same_are_told_apart() -> None:
     cases = tuple(result(name, "PASS", measures=REPORT.cases[4].verdict.measures) for name in ("fast", "slow"))
     text = text_of(dataclasses.replace(REPORT, cases=cases))

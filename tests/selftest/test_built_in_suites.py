@@ -9,6 +9,7 @@ import pytest
 
 from pytest_mtp.checks.control import measure_control
 from pytest_mtp.checks.kinds import check_for
+from pytest_mtp.core.case import Case, Source
 from pytest_mtp.core.errors import InfraError
 from pytest_mtp.selftest import FakeServer
 from pytest_mtp.selftest.faults import FAULTS
@@ -87,6 +88,10 @@ def probes():
         else:
             sampling = dataclasses.replace(case.ask.sampling, max_tokens=300)
             yield dataclasses.replace(case, ask=dataclasses.replace(case.ask, sampling=sampling), modes=("unary", "stream"))
+    yield DRAFTING
+
+
+DRAFTING = Case(id="drafting", suite="s", source=Source(path="s", line=1), check="drafting", severity="regression")
 
 
 def red_codes(fake, told=""):

@@ -13,6 +13,7 @@ from pytest_mtp.selftest import FakeServer
 from pytest_mtp.selftest.arming import arm
 from pytest_mtp.selftest.faults import FAULTS
 from pytest_mtp.selftest.tokens import split
+from tests.selftest.conftest import body_for
 
 TEXT, FINISH = "choices.0.message.content", "choices.0.finish_reason"
 USED, TOTAL, PREDICTED = "usage.completion_tokens", "usage.total_tokens", "timings.predicted_n"
@@ -52,6 +53,9 @@ EFFECTS = {
     "single-quotes": {"call": {FIRST, *COUNTS}, "two calls": {FIRST, SECOND, *COUNTS}, "long call": {FIRST, *COUNTS}},
     "weak-drafter": {name: {ACCEPTED, DRAFTED} for name in (*WORDS, *CALLED)},
     "miscounted-drafts": {name: {ACCEPTED} for name in (*WORDS, *CALLED)},
+    "no-drafts-with-tools": {name: {ACCEPTED, DRAFTED} for name in (*CALLED, "no call")},
+    "no-drafts-with-schema": {"json": {ACCEPTED, DRAFTED}},
+    "schema-says-nothing": {"json": {TEXT, *COUNTS}},
     "ignored-choice": {},
     "ignored-result": {},
     "overrun": {},
@@ -68,6 +72,9 @@ ALWAYS_SAME = (
     "error-in-stream",
     "stream-only-empty-arguments",
     "slow",
+    "drafts-only-greedy",
+    "accepts-only-greedy",
+    "no-drafts-after-long-prompt",
 )
 
 
@@ -231,6 +238,34 @@ def test_a_weak_drafter_has_its_share_of_the_acceptance(talk):
         counted = server.counters()
         rates.append(counted["spec_decode_num_accepted_tokens_total"] / counted["spec_decode_num_draft_tokens_total"])
     assert 0.2 < rates[1] / rates[0] < 0.6
+
+
+SAMPLED = {"temperature": 1.0, "seed": 1}
+
+
+def drafted(talk, fault, prompt, **fields):
+    timings = talk(faults=[fault]).post(body_for(prompt, **fields))["timings"]
+    return timings.get("draft_n"), timings.get("draft_n_accepted")
+
+
+def test_a_drafter_for_greedy_requests_alone(talk):
+    assert drafted(talk, "drafts-only-greedy", "Write a long story.", **SAMPLED) == (None, None)
+    made, accepted = drafted(talk, "accepts-only-greedy", "Write a long story.", **SAMPLED)
+    assert (made > 100, accepted) == (True, 0)
+
+
+def test_a_drafter_with_a_short_context(talk):
+    words = "Summarise this: " + "the keeper counted boats; " * 60
+    assert drafted(talk, "no-drafts-after-long-prompt", words) == (None, None)
+    assert drafted(talk, "no-drafts-after-long-prompt-2000", words)[0] > 100
+
+
+def test_structured_output_fails_as_long_as_the_server_speculates(talk, honest):
+    asked = body_for(**honest.prompts["json"])
+    broken = talk(faults=["schema-fails"])
+    assert "speculative decoding" in broken.post(asked, expect=500)["error"]["message"]
+    assert broken.text("Why is the sky blue?") == honest.text("Why is the sky blue?")
+    assert talk(faults=["schema-fails"], speculation=False).post(asked)["choices"] == honest.post(asked)["choices"]
 
 
 def test_a_rate_strikes_that_share_and_always_the_same(talk):
