@@ -1,10 +1,10 @@
-"""`python lanes/checkpoints/tiny_glm4moe_mtp.py FOLDER exact[:NOISE]|random`: GLM-4.5's native multi-token prediction, in 65 MB.
+"""`python lanes/checkpoints/tiny_glm4moe_mtp.py FOLDER exact[:NOISE]|random`: GLM-4.5's native multi-token prediction, in 58 MB.
 
-The layout is that of GLM-4.5-Air: layer 0 dense, mixtures of experts after it, and the head as one more layer behind the last,
-`model.layers.46.*`. There are 46 layers since transformers looks for the head of this family at that number and no other. The
-shapes are tiny. Acceptance is dialled as in `tiny_qwen35_mtp.py`: silent layers make the next token a fixed function of the
-last one, the head passes that token's embedding on and is never wrong, and Gaussian noise of standard deviation NOISE makes
-it wrong more and more often.
+The layout is that of GLM-4.5-Air: dense layers, a mixture of experts after them, and the head as one more such layer behind the
+last, `model.layers.46.*`. There are 46 layers since transformers looks for the head of this family at that number and no other.
+The shapes are tiny, and all layers but the last are dense, since mixtures take most of the time on a processor. Acceptance is
+dialled as in `tiny_qwen35_mtp.py`: silent layers make the next token a fixed function of the last one, the head passes that
+token's embedding on and is never wrong, and Gaussian noise of standard deviation NOISE makes it wrong more and more often.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CONFIG = {
     "moe_intermediate_size": EXPERT_INNER,
     "num_hidden_layers": LAYERS,
     "num_nextn_predict_layers": 1,
-    "first_k_dense_replace": 1,
+    "first_k_dense_replace": LAYERS - 1,
     "num_attention_heads": HEADS,
     "num_key_value_heads": KV_HEADS,
     "head_dim": HEAD_WIDTH,

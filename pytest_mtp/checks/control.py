@@ -95,7 +95,7 @@ def _speculation(server: Server, asking: Instrumented, meter: Meter, exchanges: 
     found = proven(server.facts.speculation, book, signs=asking.evidence)
     if found.state != "unknown" or found.acceptance is not None or not book.requests:
         return found
-    signs = stream_signs(asking.ask(dataclasses.replace(_ask(PROMPTS[-1]), stream=True)))
+    signs = stream_signs(asking.ask(dataclasses.replace(_ask(PROMPTS[-1]), stream=True)), twin=exchanges[-1])  # of that prompt
     return proven(server.facts.speculation, book, signs=(*([signs] if signs else []), *asking.evidence))
 
 

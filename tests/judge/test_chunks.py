@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from pytest_mtp.core.ask import Ask
@@ -36,6 +38,21 @@ def test_signs(exchange: Exchange, words: str) -> None:
     signs = stream_signs(exchange)
     assert signs.startswith("weak evidence: ")
     assert words in signs
+
+
+def test_a_stream_that_counts_its_events_as_tokens_is_held_against_the_same_text_unstreamed() -> None:
+    """transformers serve 5.24.0 under MTP: 16 tokens in 9 events, and usage that says 9."""
+    streamed, twin = stream([20.0] * 8, tokens=9), stream([], tokens=16)
+    signs = stream_signs(streamed, twin)
+    assert "a stream with 1.78 tokens a chunk" in signs
+    assert "(its usage says 9 tokens, that of the same text unstreamed 16): as under speculation" in signs
+    assert tokens_per_chunk(streamed) == 1
+
+
+def test_another_text_counts_for_nothing() -> None:
+    other = dataclasses.replace(stream([], tokens=16), reply=Reply(content="y", usage=Usage(completion_tokens=16)))
+    assert tokens_per_chunk(stream([20.0] * 8, tokens=9), other) == 1
+    assert "its usage says" not in stream_signs(stream([20.0] * 8, tokens=9), stream([], tokens=9))
 
 
 def test_a_jittery_network_is_no_speculation() -> None:
