@@ -40,11 +40,17 @@ def _unseen(facts: ServerFacts) -> list[Finding]:
 
 
 def _files(facts: ServerFacts) -> list[Finding]:
-    """The files that the process was started with, inspected as if the user had named them: a head that nobody uses shows."""
+    """The files that the process was started with, inspected as if the user had named them: a head that nobody uses shows.
+
+    What is wrong within the files is a note here: nobody asked about them, and the server may not use that part.
+    """
     process = facts.process
     if process is None or process.model_path is None or process.model_path not in process.real_paths:
         return []
     try:
-        return list(against_server(inspect_checkpoint(process.model_path), facts))
+        inspection = inspect_checkpoint(process.model_path)
     except MtpError:  # no checkpoint of a kind that we read
         return []
+    own = inspection.findings
+    found = against_server(inspection, facts)
+    return [dataclasses.replace(finding, severity="note") if finding in own else finding for finding in found]

@@ -60,6 +60,8 @@ def with_process(facts: ServerFacts) -> ServerFacts:
     details: Mapping[str, Json] = facts.details
     if process.model_path and not (details.get("model_path") or details.get("root")):
         details = {**details, "model_path": process.model_path}
+    if process.drafter_path and not details.get("drafter_path"):
+        details = {**details, "drafter_path": process.drafter_path}
     return dataclasses.replace(facts, speculation=spec, details=details)
 
 
