@@ -1,4 +1,7 @@
-"""Write what is generated in the docs: the page of finding codes, the doctor's screen, the option table and failing run of the README.
+"""Write what is generated in the docs.
+
+The page of finding codes, the doctor's screen, the parameters of launch profiles, the table of probes, and the option table and
+failing run of the README:
 
     python docs/build.py
 
@@ -15,19 +18,24 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_mtp.checks.probes.probe import Probe
 from pytest_mtp.core.codes import CODES
+from pytest_mtp.core.profile import Parameter
 from pytest_mtp.core.run import RunReport
 from pytest_mtp.plugin.options import OPTIONS
+from pytest_mtp.profiles.load import load_profile, profile_names
 from pytest_mtp.reports.doctor import doctor_lines
+from pytest_mtp.servers.profile import common_parameters
 from pytest_mtp.suites.load import load_suite
 from pytest_mtp.suites.shipped import shipped
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 README, FINDINGS, DOCTOR, PROBES = ROOT / "README.md", DOCS / "findings.md", DOCS / "doctor.md", DOCS / "probes.md"
+PROFILES = DOCS / "profiles.md"
 
 GROUPS = {
     "INFRA": "No answer was obtained. The outcome is BLOCKED, never a wrong answer.",
@@ -155,8 +163,52 @@ def between(text: str, name: str, new: str) -> str:
     return f"{head}{start}\n{new}\n{end}{rest.split(end)[1]}"
 
 
+def profile_tables() -> str:
+    """One section a profile, the parameters of all first."""
+    parts = [f"### Every profile\n\n{_table(common_parameters())}"]
+    for name in profile_names():
+        profile = load_profile(name)
+        limits = [f"start within {profile.start_timeout_s:g} s"] if profile.start_timeout_s else []
+        limits += [f"memory {profile.memory_limit_mib} MiB"] if profile.memory_limit_mib else []
+        signals = ", ".join(profile.stop_signals)
+        words = (
+            f"{profile.description}. Limits: {', '.join(limits) or 'none'}. Stopped by {signals}, KILL after {profile.stop_grace_s:g} s."
+        )
+        parts.append(f"### `{name}`\n\n{words}\n\n{_table(profile.parameters)}")
+    return "\n\n".join(parts)
+
+
+def _table(parameters: Mapping[str, Parameter]) -> str:
+    rows = [
+        f"| `{name}` | {_kind(parameter)} | {_default(parameter)} | {_cell(parameter.help)} |" for name, parameter in parameters.items()
+    ]
+    return "\n".join(["| parameter | kind | default | meaning |", "| --- | --- | --- | --- |", *rows])
+
+
+def _kind(parameter: Parameter) -> str:
+    if parameter.choices:
+        return ", ".join(f"`{choice}`" for choice in parameter.choices)
+    lowest, highest = (None if bound is None else f"{bound:g}" for bound in (parameter.lowest, parameter.highest))
+    if lowest and highest:
+        return f"{parameter.kind}, {lowest} to {highest}"
+    return f"{parameter.kind}, from {lowest}" if lowest else parameter.kind
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.required:
+        return "required"
+    if parameter.default is None:
+        return "-"
+    return {True: "on", False: "off"}[parameter.default] if isinstance(parameter.default, bool) else f"`{parameter.default}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def main() -> None:
     FINDINGS.write_text(findings_page())
+    PROFILES.write_text(between(PROFILES.read_text(), "profiles", profile_tables()))
     PROBES.write_text(between(PROBES.read_text(), "probes", probes_table()))
     DOCTOR.write_text(between(DOCTOR.read_text(), "screen", f"```\n{doctor_screen()}\n```"))
     readme = between(README.read_text(), "options", options_table())
