@@ -21,7 +21,7 @@ from pytest_mtp.servers.introduction import introduce
 from pytest_mtp.servers.plan import Plan, Planner
 from pytest_mtp.servers.process import ChildProcess, free_port
 from pytest_mtp.servers.proof import evidence_of_restart, refuse_the_old, shown_params
-from pytest_mtp.servers.readiness import Door, NotReadyError, PortTakenError, first_reply
+from pytest_mtp.servers.readiness import Door, NotReadyError, PortTakenError, first_reply, how_it_ended
 from pytest_mtp.servers.server import listens, open_client
 from pytest_mtp.servers.telling import telling_lines
 from pytest_mtp.servers.watch import Watch
@@ -109,6 +109,10 @@ class LaunchedServer:
         self._facts = dataclasses.replace(self._facts, evidence=(*self._facts.evidence, *lines))
         return self._facts
 
+    def _log(self) -> Path:
+        """Of the last start: each has its own."""
+        return self._run_dir / f"{self._alias}-{self._starts}.log"
+
     def _values(self) -> Mapping[str, Json]:
         """All parameters of the last start, defaults too where the plan knows them."""
         return self._params if self._plan.values is None else self._plan.values
@@ -122,18 +126,21 @@ class LaunchedServer:
                 self._try(plan, chosen, deadline, limit_s)
             except PortTakenError:
                 if plan.port:
+                    told = telling_lines(self._log(), plan.telling)[0]
                     words = f"port {chosen} for the {self._name} server is taken by another program; leave `port` out for a free one"
-                    raise UsageError(words) from None
+                    raise UsageError(f"{words} (its log says: {told})") from None
             else:
                 return
-        raise InfraError(f"{_PORT_ATTEMPTS} ports in turn were taken while the {self._name} server started", code="INFRA.start")
+        told = telling_lines(self._log(), plan.telling)[0]
+        problem = f"{_PORT_ATTEMPTS} ports in turn were taken while the {self._name} server started; its last log says: {told}"
+        raise InfraError(problem, code="INFRA.start", hint=f"The whole log: {self._log()}")
 
     def _try(self, plan: Plan, port: int, deadline: float, limit_s: float) -> None:
         alias = plan.alias or self._alias
         self._starts += 1
         child = ChildProcess(
             plan.command(port, alias),
-            log=self._run_dir / f"{self._alias}-{self._starts}.log",
+            log=self._log(),
             grace_s=plan.stop_grace_s,
             signals=plan.stop_signals,
             environment=plan.environment(port, alias) if plan.environment else {},
@@ -151,6 +158,8 @@ class LaunchedServer:
                 raise self._failed(child, plan, f"was ended: {watch.reason}" if watch.reason else str(error)) from None
             watch.ready()
             facts = introduce(client, endpoint, _listed(client, endpoint), first, (f"launched as {self._name}",))
+            if not child.alive():
+                raise self._failed(child, plan, f"was ended: {watch.reason}" if watch.reason else how_it_ended(child))
             if plan.engine and facts.engine != plan.engine:
                 signs = "; ".join(facts.evidence[1:3])
                 raise self._failed(child, plan, f"was to be {plan.engine}, and what answers is {facts.engine} ({signs})")
@@ -175,7 +184,7 @@ class LaunchedServer:
                 "launch": self._name,
                 "params": shown_params(self._params),
                 "alias": alias,
-                "log": str(self._run_dir / f"{self._alias}-{self._starts}.log"),
+                "log": str(self._log()),
             },
         )
 

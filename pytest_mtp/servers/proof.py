@@ -62,9 +62,9 @@ def _unseen(seen: SpecDecode, before: SpecDecode | None, after: SpecDecode | Non
     for word in ("method", "depth"):
         old, new, now = (getattr(spec, word, None) for spec in (before, after, seen))
         if new is not None and old != new and now is None:
-            lines.append(f"restart: {word} {old} -> {new} is not seen: the server does not tell it")
+            lines.append(f"restart: {word} {old} -> {new} is not told by the server itself")
         elif new is not None and new not in (old, now):
-            lines.append(f"restart: {word} {old} -> {new} is not seen: the server tells {now}")
+            lines.append(f"restart: {word} {old} -> {new} is not what the server tells: {now}")
     off = after is not None and after.state == "inactive"
     if off and (seen.method or seen.depth):
         lines.append(f"restart: it was launched without speculation, and tells {seen.method or 'speculation'}, depth {seen.depth}")

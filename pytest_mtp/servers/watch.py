@@ -23,7 +23,7 @@ class Watch:
         """Nothing is started where there is nothing to watch."""
         self._child, self._memory_limit_mib = child, memory_limit_mib
         self._fatal = re.compile("|".join(f"(?:{pattern})" for pattern in fatal)) if fatal else None
-        self._offset, self._rest = child.log.stat().st_size, b""
+        self._offset, self._rest = 0, b""
         self._ready = threading.Event()
         self.reason = ""
         if fatal or memory_limit_mib:

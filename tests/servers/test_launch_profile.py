@@ -147,6 +147,11 @@ def test_the_memory_of_children_counts(start):
     assert "its limit is 200 MiB" in failure(start, "hog-child", params={"memory_mib": 200}, start_timeout_s=120).problem
 
 
+def test_one_that_grows_after_its_first_answer_is_ended(start):
+    """Its first reply was fine; the probes that follow make it grow."""
+    assert "its limit is 200 MiB" in failure(start, "hog-on-stream", memory_limit_mib=200).problem
+
+
 def test_another_engine_than_expected_is_a_failed_start(start):
     error = failure(start, "ok", engine="llamacpp")
     assert "the toy server was to be llamacpp, and what answers is generic (/v1/models: owned_by is 'toy'" in error.problem
@@ -229,7 +234,7 @@ def test_a_restart_is_proven(start):
     assert line.startswith(f"restarted: process {before.pid} -> {after.pid}, started ")
     assert line.endswith(", depth 1 -> 3")
     assert "restart: nothing of it is seen from outside, neither in what the server tells nor in its command line" in after.evidence
-    assert "restart: depth 1 -> 3 is not seen: the server does not tell it" in after.evidence
+    assert "restart: depth 1 -> 3 is not told by the server itself" in after.evidence
     assert (after.speculation.depth, server.facts) == (3, after)
     again = server.restart({})
     assert any(line.endswith(", parameters as before") for line in again.evidence if line.startswith("restarted: "))

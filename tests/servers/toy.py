@@ -31,6 +31,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             sys.stderr.flush()
             os._exit(5)
         ASKED.append(body)
+        if MODE == "hog-on-stream" and body.get("stream"):
+            ASKED.extend(b"x" * 2**20 for _ in range(400))
+            time.sleep(600)
         if MODE == "loads" and len(ASKED) < 4:
             self.answer(503, {"error": {"message": "Loading model"}})
         elif MODE == "breaks-on-chat":

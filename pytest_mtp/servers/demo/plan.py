@@ -11,8 +11,8 @@ from pytest_mtp.core.errors import UsageError
 from pytest_mtp.core.facts import SpecDecode
 from pytest_mtp.core.record import Json
 from pytest_mtp.servers.demo.assemble import assemble, require_extras
-from pytest_mtp.servers.plan import Plan
 from pytest_mtp.servers.params import Params
+from pytest_mtp.servers.plan import Plan
 
 MODEL = "SmolLM2-135M-Instruct-MTP"
 TEMPLATE = Path(__file__).with_name("tools.jinja")
