@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_mtp.core.errors import SuiteError
-from pytest_mtp.profiles.load import load_profile
+from pytest_mtp.profiles.load import SCHEMA, SCHEMAS, load_profile
+from pytest_mtp.suites.parsing import parse
 
 BAD = tomllib.loads(Path(__file__).with_name("bad.toml").read_text(encoding="utf-8"))
 HEAD = "schema_version: 1\nprofile: x\ncommand: [a]\n"
@@ -41,3 +42,14 @@ def test_a_bad_profile_is_refused_with_its_message(written, good, name):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused_like_others(written, name):
     assert refusal(written(HOSTILE[name])).startswith("x.yaml:")
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_the_quick_verdict_is_that_of_jsonschema(good, name):
+    case = BAD[name]
+    text = good.replace(case["old"], case["new"], 1) if "old" in case else case["new"]
+    try:
+        value = parse(text.encode(), "x").value
+    except SuiteError:
+        return  # no YAML, no verdict
+    assert SCHEMAS.acceptor(SCHEMA)(value) is not any(SCHEMAS.complaints(value, SCHEMA))
