@@ -150,8 +150,11 @@ def _below(listener: psutil.Process, engine: Engine) -> list[tuple[psutil.Proces
     except psutil.Error:
         return []
     for child in children:
+        command = _command(child)
+        if _LEASH in command:
+            continue
         with contextlib.suppress(psutil.Error):
-            read = engine.read_command(_command(child), _environ(child))
+            read = engine.read_command(command, _environ(child))
             inner = any(parent.pid == known.pid for known, _ in found for parent in child.parents())
             if read is not None and not inner:
                 found.append((child, read))
