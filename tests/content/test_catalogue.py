@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from pytest_mtp.checks.admission import REQUESTS
+from pytest_mtp.checks.drafting_conditions import greedy, others
 from pytest_mtp.checks.kinds import PROBES
 from pytest_mtp.checks.probes.probe import Probe
 from pytest_mtp.core.case import Case, Suite
@@ -54,6 +55,9 @@ def requests_of(case: Case) -> int:
         return probe.requests(case) * case.repeats
     if case.check == "identity":
         return 0
+    if case.check == "drafting":
+        baseline = greedy(8)
+        return len(baseline.asks) + sum(len(each.asks) for each in others(baseline, temperature=0.8, long_text="long"))
     if case.check == "admission":
         requests = case.params.get("requests", REQUESTS)
         assert isinstance(requests, int)
