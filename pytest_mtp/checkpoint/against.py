@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from pytest_mtp.checkpoint.advice import Advice
 from pytest_mtp.checkpoint.findings import CODE
@@ -80,7 +81,7 @@ def _identity(inspection: Inspection, facts: ServerFacts) -> Iterator[Finding]:
         title = f"parameters: the checkpoint has {weights.parameters:,}, the server {theirs:,}"
         yield _differs(title, "model", ours=weights.parameters, theirs=theirs)
     path = told.get("model_path") or told.get("root")
-    if isinstance(path, str) and path and not same_model(path, inspection.path, revision=inspection.revision):
+    if isinstance(path, str) and path and not _same_files(path, inspection, facts):
         yield Finding(
             code=CODE,
             severity="note",
@@ -88,6 +89,15 @@ def _identity(inspection: Inspection, facts: ServerFacts) -> Iterator[Finding]:
             where="model",
             hint="Inspect the files that the server loads, or give --mtp-checkpoint that path.",
         )
+
+
+def _same_files(path: str, inspection: Inspection, facts: ServerFacts) -> bool:
+    """By where both lead, where we see the files of the server's process; else by what their names say."""
+    there = facts.process.real_paths.get(path) if facts.process else None
+    here = Path(inspection.path).expanduser()
+    if there is not None and here.exists():
+        return here.resolve() in (Path(there), *Path(there).parents) or Path(there) in here.resolve().parents
+    return same_model(path, inspection.path, revision=inspection.revision)
 
 
 def _differs(title: str, where: str, **evidence: Json) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from pytest_mtp.checkpoint.against import against_server
 from pytest_mtp.checkpoint.naming import same_model
 from pytest_mtp.checkpoint.verdict import inspect_checkpoint
-from pytest_mtp.core.facts import Endpoint, ServerFacts, SpecDecode
+from pytest_mtp.core.facts import Endpoint, ProcessFacts, ServerFacts, SpecDecode
 
 ONE = {"num_nextn_predict_layers": 1}
 
@@ -127,3 +128,16 @@ def test_links_and_files_within_the_folder_are_the_same_model(tmp_path: Path) ->
 def test_a_checkpoint_that_contradicts_itself_is_passed_on(make) -> None:
     inspection = inspect_checkpoint(str(make.folder(make.trunk(), make.config(**ONE))))
     assert codes(inspection, server("unknown")) == [("ID.checkpoint", "critical", "config")]
+
+
+def test_a_link_and_what_it_leads_to_are_the_same_files_and_two_folders_of_one_name_are_not(plain, tmp_path: Path) -> None:
+    (tmp_path / "current").symlink_to(plain.path)
+    other = tmp_path / "elsewhere" / Path(plain.path).name
+    other.mkdir(parents=True)
+    real = {str(tmp_path / "current"): str(Path(plain.path).resolve()), str(other): str(other.resolve())}
+    process = ProcessFacts(pid=1, started_at=0.0, command=(), real_paths=real)
+    linked = dataclasses.replace(server(root=str(tmp_path / "current")), process=process, speculation=SpecDecode())
+    assert codes(plain, linked) == []
+    apart = dataclasses.replace(linked, details={"root": str(other)})
+    assert codes(plain, apart) == [("ID.checkpoint", "note", "model")]
+    assert codes(plain, dataclasses.replace(apart, process=None)) == []  # by the name alone, as in a container
