@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from pytest_mtp.core.ask import Ask, Sampling
+from pytest_mtp.core.errors import InfraError
 from pytest_mtp.core.facts import Acceptance
 from pytest_mtp.core.record import Json
 from pytest_mtp.core.reply import Reply
@@ -128,6 +129,16 @@ def test_a_model_that_drafts_for_itself_is_always_right(start: Launcher) -> None
     assert process is not None
     assert process.drafter_path == process.model_path == str(assemble())
     assert process.pid == server.facts.pid
+
+
+def test_drafting_that_cannot_begin_is_a_failed_start(start: Launcher, tmp_path: Path) -> None:
+    """llama.cpp itself goes on and serves without drafts, with the flag set: that is what nobody notices for months."""
+    with pytest.raises(InfraError, match="failed to initialize speculative decoding context: draft-simple requires a draft context"):
+        start(method="draft-simple")
+    no_model = tmp_path / "drafter.gguf"
+    no_model.write_text("no model")
+    with pytest.raises(InfraError, match="invalid magic characters"):
+        start(method="draft-simple", drafter=str(no_model))
 
 
 @pytest.mark.parametrize("method", ["ngram-simple", "ngram-mod"])
