@@ -66,7 +66,8 @@ def others(baseline: Condition, *, temperature: float, long_text: str) -> list[C
             name="sampled",
             words=f"at temperature {temperature:g}",
             asks=tuple(dataclasses.replace(ask, sampling=dataclasses.replace(ask.sampling, temperature=temperature)) for ask in asks),
-            advice="An acceptance rule made for greedy decoding alone refuses sampled drafts; look for its option, or for a newer engine.",
+            advice="Either its acceptance rule knows greedy decoding alone (look for an option, or a newer engine), or the model is so "
+            "undecided on these questions that no draft can be right.",
         ),
         Condition(
             name="tools",

@@ -86,10 +86,10 @@ class Ledger:
     def own(self) -> Acceptance | None:
         """The sum over our replies, None where none tells or where each of them tells of a whole batch of ours.
 
-        Batch-wide counts that prove more tokens than the reply has are those of somebody else's batch: left out as well.
+        Batch-wide counts are left out as well where others had tokens generated, or where they prove more tokens than came.
         """
         told = summed(self.replies)
-        if told is None or (told.batch_wide and (self.overlapped or self._batch_of_others(told))):
+        if told is None or (told.batch_wide and (self.overlapped or self.foreign_tokens or self._batch_of_others(told))):
             return None
         return told
 

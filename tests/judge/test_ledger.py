@@ -140,6 +140,12 @@ def test_batch_wide_counts_are_summed_only_when_requests_ran_one_at_a_time() -> 
     assert dataclasses.replace(alone, overlapped=True).own is None
 
 
+def test_batch_wide_counts_are_left_out_where_others_were_at_work() -> None:
+    part = counts(20, 9, rounds=10, batch_wide=True)
+    assert Ledger(requests=1, emitted=40, replies=(part,), moved=Counters(generated_tokens=60), depth=2).own is None
+    assert Ledger(requests=1, emitted=40, replies=(part,), moved=Counters(generated_tokens=40), depth=2).own == part
+
+
 def test_a_batch_that_emitted_more_than_our_reply_was_shared() -> None:
     """As seen on a real server: rounds 126 and 250 drafts for a reply of 64 tokens, three others beside it."""
     part = counts(250, 2, rounds=126, batch_wide=True)
