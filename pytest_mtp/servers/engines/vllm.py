@@ -114,7 +114,7 @@ class Vllm(Adapter):
         if drafted is None or accepted is None:
             return None
         histogram = counted.get("acceptance_histogram")
-        steps = [step for entry in histogram if (step := count(entry)) is not None] if isinstance(histogram, list) else []
+        steps = [count(entry) or 0 for entry in histogram] if isinstance(histogram, list) else []
         return Acceptance(
             drafted=drafted,
             accepted=accepted,
