@@ -22,14 +22,15 @@ from pytest_mtp.core.facts import Control
 from pytest_mtp.core.run import Blocking, CaseResult, Gate, RunInfo, RunReport
 from pytest_mtp.core.verdict import Finding, Verdict
 from pytest_mtp.judge.gate import closes, decide
+from pytest_mtp.judge.identity import with_process
 from pytest_mtp.reports.diagnosis import headline, next_steps, was_blocked
 from pytest_mtp.servers.attach import attach
-from pytest_mtp.suites.load import load_suite
-from pytest_mtp.suites.shipped import shipped
 
 SUITE = "doctor"
-_MEASURED = ("speculation",)
-"""Shipped suites whose checks are run."""
+QUICK = ("identity",)
+"""Probes that send nothing."""
+
+PROBES = (*QUICK, "drafting", "admission")
 
 
 def diagnose(
@@ -89,18 +90,21 @@ def _visited(
             visit = Visit(server, folder=Path(folder), weights=inspection.weights if inspection else None, say=say)
             known = visit.control()
             control = known if visit.gone is None else None
-            facts = dataclasses.replace(server.facts, speculation=control.speculation) if control else server.facts
-            cases = _probed(visit, control, () if quick else _probes())
+            facts = with_process(dataclasses.replace(server.facts, speculation=control.speculation) if control else server.facts)
+            cases = _probed(visit, control, [_case(kind) for kind in (QUICK if quick else PROBES)])
     finally:
         server.client.close()
     if inspection is not None:
         cases.insert(0, _result(NODE, verdict_on_files(inspection, facts)))
-    return RunReport(run=info, servers=(facts,), control=control, cases=tuple(cases), gate=decide(cases, control, "alarm"))
+    gate = decide(cases, control, "alarm")
+    if gate.verdict == "blocked" and control is not None and control.usable and visit.gone is None:
+        gate = dataclasses.replace(gate, verdict="fail")  # it answers still: what it did not answer is a finding
+    return RunReport(run=info, servers=(facts,), control=control, cases=tuple(cases), gate=gate)
 
 
-def _probes() -> list[Case]:
-    """The measuring cases of the shipped suites, with their prompts."""
-    return [case for name in _MEASURED for path in shipped(name) for case in load_suite(path, shown=path.name).cases if case.check]
+def _case(kind: str) -> Case:
+    """With the defaults of the check."""
+    return Case(id=kind, suite=SUITE, source=Source(path=SUITE, line=1), check=kind)
 
 
 def _probed(visit: Visit, control: Control | None, probes: Sequence[Case]) -> list[CaseResult]:

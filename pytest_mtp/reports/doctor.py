@@ -45,7 +45,8 @@ def _sections(report: RunReport) -> Iterator[tuple[str, Sequence[str]]]:
 
 def _server(facts: ServerFacts) -> list[str]:
     version = f" {facts.engine_version}" if facts.engine_version else ", version not told"
-    return [f"{facts.engine}{version}, at {facts.endpoint.api_root}", *(f"by {reason}" for reason in facts.evidence[:2])]
+    reasons = [reason for reason in facts.evidence if not reason.startswith("process: ")]
+    return [f"{facts.engine}{version}, at {facts.endpoint.api_root}", *(f"by {reason}" for reason in reasons[:2])]
 
 
 def _serves(facts: ServerFacts) -> list[str]:
@@ -64,7 +65,8 @@ def _serves(facts: ServerFacts) -> list[str]:
 def _process(facts: ServerFacts) -> list[str]:
     process = facts.process
     if process is None:
-        return ["not known: no process of this machine that we may look into listens there"]
+        why = [line.removeprefix("process: ") for line in facts.evidence if line.startswith("process: ")]
+        return [f"not known: {why[-1] if why else 'it runs on another machine'}"]
     started = datetime.fromtimestamp(process.started_at, UTC).isoformat(timespec="seconds")
     told = facts.details.get("model_path")
     another = process.model_path if process.model_path and process.model_path != told and told else None
@@ -110,22 +112,33 @@ def _numbers(own: Sequence[Measure]) -> list[str]:
     """A line a stratum; measures that have none together in one. Positions of a draft stand together."""
     strata: dict[str, list[Measure]] = {}
     for measure in own:
-        if measure.value is not None and not measure.name.startswith(_LEFT_OUT):
+        if not measure.name.startswith(_LEFT_OUT):
             strata.setdefault(measure.stratum, []).append(measure)
     rows = []
     for stratum, group in list(strata.items())[:_MOST]:
-        told = [
-            f"{_WORDS.get(measure.name, measure.name)} {number(measure)}" for measure in group if not measure.name.startswith(_POSITION)
-        ]
-        places = [f"{100 * measure.value:.0f} %" for measure in group if measure.name.startswith(_POSITION) and measure.value is not None]
-        words = ", ".join([*told[:_MOST], *([f"by position {' '.join(places)}"] if places else [])])
+        single = [measure for measure in group if not measure.name.startswith(_POSITION)]
+        places = [f"{100 * (measure.value or 0):.0f} %" for measure in group if measure not in single]
+        words = ", ".join([*map(_said, single[:_MOST]), *([f"by position {' '.join(places)}"] if places else [])])
         rows.append(f"{stratum}: {words}" if stratum else words)
     return rows
 
 
+def _said(measure: Measure) -> str:
+    """A figure that is only a bound says so, and one that is missing says why."""
+    words = _WORDS.get(measure.name, measure.name)
+    if measure.value is None:
+        return measure.note if measure.stratum else f"{words}: {measure.note or 'not available'}"
+    return f"{words} {'at least ' if measure.note.startswith('at least') else ''}{number(measure)}"
+
+
 _POSITION = "acceptance_at_position"
 _LEFT_OUT = ("conditional_at_position", "effective_length", "mtp_heads")
-_WORDS = {"acceptance_rate": "accepted", "mean_acceptance_length": "mean length"}
+_WORDS = {
+    "acceptance_rate": "accepted",
+    "mean_acceptance_length": "mean length",
+    "requests_admitted": "lets in",
+    "requests_run_at_once": "runs at once",
+}
 
 
 def _offers(facts: ServerFacts) -> list[str]:

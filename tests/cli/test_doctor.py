@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
+import httpx
 import jsonschema
 import pytest
 
+from pytest_mtp.checks import kinds
 from pytest_mtp.cli.main import main
+from pytest_mtp.core.case import Case
+from pytest_mtp.core.errors import InfraError
+from pytest_mtp.core.protocols import CheckContext
 from pytest_mtp.core.run import RunReport
+from pytest_mtp.core.verdict import Verdict
 from pytest_mtp.reports.json_report import report_schema
 from pytest_mtp.selftest import FakeServer
 
@@ -73,7 +81,8 @@ def test_a_server_that_speculates_is_said_to_and_how_well(fake: Start, doctor: D
     assert "mean length" in spoken
     assert "by position" in spoken
     assert "drafted, " in spoken.partition("by /metrics: ")[2]
-    assert told.section("found") == "nothing"
+    assert told.section("process") == "not known: it runs inside this process"
+    assert told.section("found").startswith("note ID.process: the process behind the server cannot be seen")
     assert f"pytest --mtp-server {server.url} --mtp-suite builtin:smoke" in told.section("next")
 
 
@@ -81,7 +90,8 @@ def test_every_line_fits_eighty_columns_and_holds_no_colour(fake: Start, doctor:
     told = doctor(fake().url)
     assert max(map(len, told.out.splitlines())) <= 80
     assert "\x1b" not in told.out
-    assert "code: accepted" in told.section("acceptance")
+    assert re.findall(r"(\w+): accepted [\d.]+ %", told.section("drafting")) == ["greedy", "sampled", "tools", "structured", "long"]
+    assert "lets in at least 16 requests" in told.section("admission")
 
 
 def test_a_server_that_does_not_speculate(fake: Start, doctor: Doctor) -> None:
@@ -118,6 +128,34 @@ def test_a_broken_server_is_not_measured_further(fake: Start, doctor: Doctor) ->
     assert "critical GEN.degenerate" in told.section("found")
 
 
+def test_a_server_that_tells_nothing_is_visited_all_the_same(fake: Start, doctor: Doctor) -> None:
+    told = doctor(fake(dialects=["no-metrics", "no-timings", "no-usage", "no-logprobs", "no-prefill", "no-tools"]).url)
+    assert told.code == 0
+    assert told.first.startswith("Whether this server speculates cannot be seen: ")
+    assert told.section("speculation").startswith("UNKNOWN")
+    assert told.section("drafting").startswith("not known: speculation cannot be seen on this server")
+
+
+def test_requests_of_others_are_named_and_not_counted_as_ours(fake: Start, doctor: Doctor) -> None:
+    server = fake(dialects=["no-timings"])
+    over = threading.Event()
+
+    def others() -> None:
+        body = {"model": "fake-model", "max_tokens": 64, "messages": [{"role": "user", "content": "Tell me a long story about the sea."}]}
+        while not over.is_set():
+            httpx.post(f"{server.url}/v1/chat/completions", json=body)
+
+    stranger = threading.Thread(target=others)
+    stranger.start()
+    try:
+        told = doctor(server.url, "--quick")
+    finally:
+        over.set()
+        stranger.join()
+    assert told.code == 0
+    assert "not ours" in told.section("speculation")
+
+
 @pytest.mark.parametrize("words", [(), ("--quick",)], ids=["all", "quick"])
 def test_one_json_document_in_the_schema_of_the_report(fake: Start, doctor: Doctor, words: tuple[str, ...]) -> None:
     told = doctor(fake().url, "--json", *words)
@@ -125,7 +163,7 @@ def test_one_json_document_in_the_schema_of_the_report(fake: Start, doctor: Doct
     assert (told.code, report.gate.verdict, report.servers[0].speculation.state) == (0, "pass", "active")
     assert report.gate.reasons[0].startswith("Speculation is on")
     assert report.run.notes[-1].startswith("Judge its answers: ")
-    assert [case.kind for case in report.cases] == ([] if words else ["acceptance"])
+    assert [case.kind for case in report.cases] == (["identity"] if words else ["identity", "drafting", "admission"])
 
 
 def test_nobody_listens(doctor: Doctor) -> None:
@@ -189,3 +227,20 @@ def test_ctrl_c_leaves_no_traceback(fake: Start, doctor: Doctor, monkeypatch: py
     monkeypatch.setattr("pytest_mtp.cli.visit.measure_control", interrupted)
     told = doctor(fake().url)
     assert (told.code, told.out, told.err) == (130, "", "pytest-mtp: interrupted\n")
+
+
+def test_one_probe_without_an_answer_is_a_finding_where_the_server_still_answers(
+    fake: Start, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reset(case: Case, context: CheckContext) -> Verdict:
+        raise InfraError("the connection ended", code="INFRA.reset", hint=f"{case.id} at {context.server.facts.endpoint.root}")
+
+    monkeypatch.setattr("pytest_mtp.cli.diagnose.PROBES", ("x_reset",))
+    kinds.register("x_reset", reset)
+    try:
+        told = doctor(fake().url)
+    finally:
+        kinds.forget("x_reset")
+    assert told.code == 1
+    assert told.first == "Something is wrong, INFRA.reset: the connection ended"
+    assert "INFRA.reset: x_reset at http://127.0.0.1" in told.section("next")
