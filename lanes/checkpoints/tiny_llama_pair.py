@@ -1,7 +1,7 @@
 """`python lanes/checkpoints/tiny_llama_pair.py FOLDER [NOISE]`: a random model and a draft model that nearly agrees with it.
 
 Writes FOLDER/target and FOLDER/draft, both Llama of two layers. The draft's weights are the target's plus Gaussian noise
-(standard deviation 0.01 by default, the target's own being 0.2): some of its drafts are accepted, some are not.
+(standard deviation 0.01 by default, that of the target's layers being 0.2): some of its drafts are accepted, some are not.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from common import BOS, CONTEXT, EOS, VOCABULARY, Tensors, normal, only_words, w
 
 LAYERS, WIDTH, INNER, HEADS, KV_HEADS, HEAD_WIDTH = 2, 64, 128, 4, 2, 16
 SCALE = 0.2
+OUTPUT_SCALE = 1.0  # of the output matrix: large, so that it is as sure of a token as trained models are
 
 CONFIG = {
     "architectures": ["LlamaForCausalLM"],
@@ -44,7 +45,7 @@ def target(rng: np.random.Generator) -> Tensors:
     """Random matrices, and norms that do nothing."""
     tensors: Tensors = {
         "model.embed_tokens.weight": normal(rng, VOCABULARY, WIDTH, scale=SCALE),
-        "lm_head.weight": only_words(normal(rng, VOCABULARY, WIDTH, scale=SCALE)),
+        "lm_head.weight": only_words(normal(rng, VOCABULARY, WIDTH, scale=OUTPUT_SCALE)),
         "model.norm.weight": np.ones(WIDTH, np.float32),
     }
     shapes = {
