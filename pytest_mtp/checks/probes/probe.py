@@ -118,7 +118,7 @@ def concluded(case: Case, sights: Sequence[Sight], exchanges: Sequence[Exchange]
 
 
 def _gathered(sights: Sequence[Sight]) -> list[Finding]:
-    """The same finding of several trials once, with the number of trials that show it; the gravest first."""
+    """The same finding of several trials once, as the gravest of them, with the number of trials that show it; the gravest first."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for sight in sights:
         for found in sight.findings:
@@ -126,8 +126,9 @@ def _gathered(sights: Sequence[Sight]) -> list[Finding]:
     trials = {condition: sum(s.condition == condition and not s.why_not for s in sights) for _, condition in groups}
     gathered = []
     for (_, condition), group in groups.items():
+        gravest = by_severity(group)[0]
         times = f"{len(group)} of {trials[condition]} trials"
-        gathered.append(dataclasses.replace(group[0], evidence={**group[0].evidence, "trials": times}))
+        gathered.append(dataclasses.replace(gravest, evidence={**gravest.evidence, "trials": times}))
     return by_severity(gathered)
 
 

@@ -65,6 +65,14 @@ def test_no_rate_is_excluded_where_a_fault_was_seen() -> None:
     assert (measure.value, measure.note) == (None, "1 of 2 trials show a fault")
 
 
+def test_a_harmless_trial_that_came_first_hides_no_harm() -> None:
+    mild = Sight(condition="a", findings=(finding("TOOL.leak", "a doubt", severity="note"),))
+    verdict = concluded(CASE, [mild, BROKEN, mild], [])
+    assert verdict.outcome == "FAIL"
+    (found,) = verdict.findings
+    assert (found.title, found.severity, found.evidence["trials"]) == (HARM.title, HARM.severity, "3 of 3 trials")
+
+
 def test_the_same_finding_stands_once_with_its_trials_and_place() -> None:
     (found,) = concluded(CASE, [BROKEN, BROKEN, CLEAN], []).findings
     assert (found.where, found.evidence["trials"]) == ("a", "2 of 3 trials")
