@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_mtp.checks.acceptance_measures import measures_of
 from pytest_mtp.checks.instrumented import Instrumented
 from pytest_mtp.checks.prompts import strata_of
-from pytest_mtp.checks.speculation import Meter, ledger, proven, traffic
+from pytest_mtp.checks.speculation import Meter, evidence_of_speculation, ledger, traffic
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.codes import severity_of
@@ -49,7 +49,7 @@ def run(case: Case, context: CheckContext) -> Verdict:
         findings = [Finding(code=fault.code, severity="critical", title=fault.message) for fault in blocked[:3]]
         return Verdict(case_id=case.id, outcome="BLOCKED", reason=reason, findings=tuple(findings), exchanges=len(exchanges))
     whole = ledger(server, exchanges, _moved(first, meter.reading))
-    state = proven(server.facts.speculation, whole, signs=asking.evidence)
+    state = evidence_of_speculation(server.facts.speculation, whole, signs=asking.evidence)
     wanted = case.params.get("state")
     if state.state == "unknown" and wanted is None:
         raise NotOffered(f"speculation cannot be seen on this server: {state.evidence[0]}")

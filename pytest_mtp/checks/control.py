@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_mtp.checks.instrumented import Instrumented
-from pytest_mtp.checks.speculation import Meter, ledger, proven
+from pytest_mtp.checks.speculation import Meter, evidence_of_speculation, ledger
 from pytest_mtp.checks.stepwise import StepCheck, step_check
 from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.case import Expect
@@ -92,11 +92,11 @@ def measure_control(context: CheckContext) -> Control:
 def _speculation(server: Server, asking: Instrumented, meter: Meter, exchanges: Sequence[Exchange]) -> SpecDecode:
     """What the exchanges prove; where nothing tells of drafts, one more answer is streamed and its chunks are looked at."""
     book = ledger(server, exchanges, meter.moved(exchanges))
-    found = proven(server.facts.speculation, book, signs=asking.evidence)
+    found = evidence_of_speculation(server.facts.speculation, book, signs=asking.evidence)
     if found.state != "unknown" or found.acceptance is not None or not book.requests:
         return found
     signs = stream_signs(asking.ask(dataclasses.replace(_ask(PROMPTS[-1]), stream=True)), twin=exchanges[-1])  # of that prompt
-    return proven(server.facts.speculation, book, signs=(*([signs] if signs else []), *asking.evidence))
+    return evidence_of_speculation(server.facts.speculation, book, signs=(*([signs] if signs else []), *asking.evidence))
 
 
 def _ask(prompt: ControlPrompt) -> Ask:

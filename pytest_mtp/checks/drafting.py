@@ -8,7 +8,7 @@ from typing import cast
 from pytest_mtp.checks.drafting_conditions import Condition, greedy, long_text, others
 from pytest_mtp.checks.drafting_findings import INFRA_KINDS, Seen, findings_of, measures_of, not_reached
 from pytest_mtp.checks.instrumented import Instrumented
-from pytest_mtp.checks.speculation import Meter, ledger, proven, traffic
+from pytest_mtp.checks.speculation import Meter, evidence_of_speculation, ledger, traffic
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.errors import NotOffered
@@ -27,7 +27,7 @@ def run(case: Case, context: CheckContext) -> Verdict:
     baseline = room.look(greedy(max_tokens))
     if baseline.fault is not None:
         return _verdict(case, room, [], [], blocked=baseline)
-    state = proven(context.server.facts.speculation, baseline.book, signs=room.asking.evidence)
+    state = evidence_of_speculation(context.server.facts.speculation, baseline.book, signs=room.asking.evidence)
     if not baseline.drafted:
         raise NotOffered(_why_nothing_to_compare(state))
     wanted = cast("int", given.get("long_prompt_tokens", 800))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.facts import Acceptance, Counters, SpecDecode, SpecState
-from pytest_mtp.core.protocols import Engine, Server
+from pytest_mtp.core.protocols import Server
 from pytest_mtp.judge.ledger import Ledger, ledger_of
 
 DEAD_AFTER_DRAFTS = 32
@@ -44,7 +44,7 @@ class Meter:
             if before is None or self.reading is None:
                 return None
             moved = self.reading.since(before)
-            if not self._patience or (_ledger(self._server.engine, exchanges, moved, depth=None).surplus_tokens or 0) >= 0:
+            if not self._patience or (ledger(self._server, exchanges, moved).surplus_tokens or 0) >= 0:
                 return moved
             self._patience -= 1
             time.sleep(_PAUSE_S)
@@ -52,21 +52,15 @@ class Meter:
 
 def ledger(server: Server, exchanges: Sequence[Exchange], moved: Counters | None) -> Ledger:
     """These exchanges against what the counters moved by during them."""
-    return _ledger(server.engine, exchanges, moved, depth=server.facts.speculation.depth)
+    replies = [server.engine.acceptance_of(exchange.reply) for exchange in exchanges if exchange.reply is not None]
+    return ledger_of(exchanges, replies, moved, depth=server.facts.speculation.depth)
 
 
-def evidence_of_speculation(
-    configured: SpecDecode, engine: Engine, exchanges: Sequence[Exchange], moved: Counters | None
-) -> SpecDecode:  # fmt: skip
-    """The state that these exchanges prove, the proof before the claims.
+def evidence_of_speculation(configured: SpecDecode, book: Ledger, *, signs: Sequence[str] = ()) -> SpecDecode:
+    """The state that these requests prove, the proof before the claims.
 
-    `moved` is what the server's counters moved by during them, None where it has none.
+    `signs` are weaker evidence, shown after the counts: they change no state.
     """
-    return proven(configured, _ledger(engine, exchanges, moved, depth=configured.depth))
-
-
-def proven(configured: SpecDecode, book: Ledger, *, signs: Sequence[str] = ()) -> SpecDecode:
-    """The same from a ledger. `signs` are weaker evidence, shown after the counts: they change no state."""
     state, why = _state(configured, book)
     words = [*([why] if why else []), *_told(book), *signs]
     return dataclasses.replace(configured, state=state, evidence=(*words, *configured.evidence), acceptance=book.counts)
@@ -167,8 +161,3 @@ def _counted(counts: Acceptance) -> str:
 
 def _name(counts: Acceptance) -> str:
     return counts.source or "counters"
-
-
-def _ledger(engine: Engine, exchanges: Sequence[Exchange], moved: Counters | None, *, depth: int | None) -> Ledger:
-    replies = [engine.acceptance_of(exchange.reply) for exchange in exchanges if exchange.reply is not None]
-    return ledger_of(exchanges, replies, moved, depth=depth)

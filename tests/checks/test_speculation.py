@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pytest_mtp.checks.speculation import Meter, drafts_by_lookup, evidence_of_speculation, ledger, proven
+from pytest_mtp.checks.speculation import Meter, drafts_by_lookup, evidence_of_speculation, ledger
 from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.facts import Acceptance, Counters, SpecDecode, SpecState
 from pytest_mtp.judge.ledger import Ledger
@@ -70,7 +70,7 @@ def steps(verify: int, tokens: int = 80) -> Counters:
     ],
 )
 def test_state(configured: SpecDecode, seen: Ledger, state: SpecState, words: str) -> None:
-    found = proven(configured, seen)
+    found = evidence_of_speculation(configured, seen)
     assert found.state == state
     assert words in "\n".join(found.evidence)
     proof, claims = found.evidence[: -len(configured.evidence) or None], found.evidence[len(found.evidence) - len(configured.evidence) :]
@@ -79,11 +79,14 @@ def test_state(configured: SpecDecode, seen: Ledger, state: SpecState, words: st
 
 
 def test_the_reason_for_not_knowing_comes_first() -> None:
-    assert proven(CLAIMED, book(drafts(90, 60, 99))).evidence[0] == "requests of others moved the counters, and replies tell of no drafts"
+    assert (
+        evidence_of_speculation(CLAIMED, book(drafts(90, 60, 99))).evidence[0]
+        == "requests of others moved the counters, and replies tell of no drafts"
+    )
 
 
 def test_signs_stand_between_proof_and_claims_and_change_no_state() -> None:
-    found = proven(CLAIMED, book(None), signs=("weak evidence: a stream with 2.00 tokens a chunk",))
+    found = evidence_of_speculation(CLAIMED, book(None), signs=("weak evidence: a stream with 2.00 tokens a chunk",))
     assert found.state == "unknown"
     assert found.evidence[1:] == ("weak evidence: a stream with 2.00 tokens a chunk", "/slots: speculative")
 
@@ -91,7 +94,7 @@ def test_signs_stand_between_proof_and_claims_and_change_no_state() -> None:
 def test_replies_tell_where_counters_do_not() -> None:
     server = MemoryServer(lambda _: reply("x", extras={"timings": {"draft_n": 9, "draft_n_accepted": 4}}))
     exchanges = [server.ask(Ask(messages=()))] * 2
-    found = evidence_of_speculation(PLAIN, server, exchanges, None)
+    found = evidence_of_speculation(PLAIN, ledger(server, exchanges, None))
     assert found.state == "active"
     assert found.acceptance is not None
     assert (found.acceptance.drafted, found.acceptance.accepted) == (18, 8)
@@ -118,7 +121,7 @@ def test_a_server_that_speculates(rate: float, tells: set[str], state: SpecState
     before = server.counters(server)
     exchanges = [server.ask(ASK) for _ in range(12)]
     after = server.counters(server)
-    found = proven(server.facts.speculation, ledger(server, exchanges, after.since(before) if after and before else None))
+    found = evidence_of_speculation(server.facts.speculation, ledger(server, exchanges, after.since(before) if after and before else None))
     assert found.state == (state if not others or "replies" in tells else "unknown")
 
 

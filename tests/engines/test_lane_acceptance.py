@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pytest_mtp.checks.speculation import Meter, ledger, proven
+from pytest_mtp.checks.speculation import Meter, evidence_of_speculation, ledger
 from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.judge.acceptance import beyond_depth, broken_identities
@@ -48,7 +48,7 @@ def test_every_identity_holds_and_every_token_is_ours(demo: LaunchedServer, temp
     assert book.own is not None
     assert broken_identities(book.counters) == broken_identities(book.own) == []
     assert beyond_depth(book.counters, demo.facts.speculation.depth) == ""
-    assert proven(demo.facts.speculation, book).state == "active"
+    assert evidence_of_speculation(demo.facts.speculation, book).state == "active"
 
 
 def test_foreign_tokens_are_found_to_the_last_one(demo: LaunchedServer) -> None:
@@ -62,6 +62,6 @@ def test_foreign_tokens_are_found_to_the_last_one(demo: LaunchedServer) -> None:
     assert len(tokens) == len(foreign)
     assert book.foreign_tokens == sum(tokens)
     assert book.counters is None
-    found = proven(demo.facts.speculation, book)
+    found = evidence_of_speculation(demo.facts.speculation, book)
     assert found.state == "active", "replies tell of their own drafts"
     assert any(f"{sum(tokens)} of the tokens generated meanwhile are not ours" in line for line in found.evidence)
