@@ -129,7 +129,7 @@ def _stream(exchange: Exchange) -> Stream:
         first_s=carrying[0] / 1e9 if carrying else None,
         last_s=carrying[-1] / 1e9 if carrying else None,
         done_s=None if line.done_ns is None else line.done_ns / 1e9,
-        status=(fault.status or 503) if fault is not None and fault.kind == "busy" else None,
+        status=None if fault is None else (fault.status or 503) if fault.kind == "busy" else 0,
         retry_after_s=float(retry_after) if retry_after.isdecimal() else None,
         by=headers.get("server", ""),
     )
@@ -138,7 +138,8 @@ def _stream(exchange: Exchange) -> Stream:
 def _stopped(case: Case, sent: list[Exchange], bursts: list[Burst], exchanges: int) -> Verdict | None:
     """A verdict where requests failed for another reason than their number; raises NotOffered where streams are refused."""
     width = len(sent)
-    faults = [each.fault for each in sent if each.fault is not None and (each.fault.kind != "busy" or width == 1)]
+    lives = any(each.reply is not None for each in sent)
+    faults = [each.fault for each in sent if each.fault is not None and not (width > 1 and _turned_away(each, lives=lives))]
     if not faults:
         return None
     if not bursts and faults[0].kind == "refused":
@@ -147,6 +148,12 @@ def _stopped(case: Case, sent: list[Exchange], bursts: list[Burst], exchanges: i
     measures = coupling_measures(bursts, conclude(bursts), why_no_more="requests failed") if bursts else ()
     reason = f"{len(faults)} of {width} requests sent at once got no answer"
     return Verdict(case_id=case.id, outcome="BLOCKED", reason=reason, findings=findings, measures=measures, exchanges=exchanges)
+
+
+def _turned_away(exchange: Exchange, *, lives: bool) -> bool:
+    """Refused for the number of requests. A connection that is dropped unanswered is one, where others of the burst were served."""
+    fault = exchange.fault
+    return fault is not None and (fault.kind == "busy" or (lives and fault.kind in ("connect", "reset") and not exchange.timeline.chunks))
 
 
 def _long_enough(alone: Burst, tokens: int) -> int:

@@ -28,7 +28,10 @@ WAITED = 1 / 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """One request of a burst, in seconds of one clock: sent, first and last token, end. `status` is that of a refusal (429, 503)."""
+    """One request of a burst, in seconds of one clock: sent, first and last token, end.
+
+    `status` is that of a refusal (429, 503), or 0 for a connection that was dropped before any answer.
+    """
 
     sent_s: float
     first_s: float | None = None
@@ -146,6 +149,11 @@ def conclude(bursts: Sequence[Burst]) -> Admission:
     return Admission(admitted=admitted, runs=_engine(bursts), limited=limited)
 
 
+def answers(refused: Sequence[Stream]) -> str:
+    """What those got who were turned away."""
+    return " and ".join("a dropped connection" if not status else str(status) for status in sorted({s.status or 0 for s in refused}))
+
+
 def _wanted(bursts: Sequence[Burst], most: int) -> Step | None:
     if not bursts:
         return Step(width=1)
@@ -171,8 +179,11 @@ def _door(bursts: Sequence[Burst]) -> tuple[Bound | None, str]:
         widest = max(open_widths, default=0)
         return (Bound(least=widest, exact=False, evidence=(f"all of {widest} sent at once were let in",)) if widest else None), ""
     first = refusing[0]
-    statuses = ", ".join(str(status) for status in sorted({stream.status or 0 for stream in first.refused}))
-    said = f"{first.admitted} of {first.width} sent at once were let in, {len(first.refused)} got {statuses}"
+    said = f"{first.admitted} of {first.width} sent at once were let in, {len(first.refused)} got {answers(first.refused)}"
+    if any(stream.status == 0 for burst in refusing for stream in burst.refused):
+        words = f"{said}: it takes few new connections at a time (a short listen backlog), whatever it does with those it has"
+        least = max(open_widths, default=0)
+        return (Bound(least=least, exact=False, evidence=(said,)) if least else None), words
     if len(refusing) > 1 or max(open_widths, default=0) > first.admitted or not first.admitted:
         again = f"{refusing[-1].width} at once" if len(refusing) > 1 else "fewer"
         words = f"{said}, and with {again} it was not the same: a limit over time, or foreign traffic"

@@ -9,7 +9,7 @@ from pytest_mtp.core.codes import CODES
 from pytest_mtp.core.facts import ServerFacts
 from pytest_mtp.core.record import Json
 from pytest_mtp.core.verdict import Finding, Measure
-from pytest_mtp.judge.admission import Admission, Bound, Burst
+from pytest_mtp.judge.admission import Admission, Bound, Burst, answers
 
 ENGINE_SETTINGS: Mapping[str, str] = {
     "vllm": "vLLM --max-num-seqs",
@@ -43,9 +43,8 @@ def coupling_findings(bursts: Sequence[Burst], seen: Admission, facts: ServerFac
     turned_away = [stream for burst in bursts for stream in burst.refused]
     if turned_away and door is not None and not seen.limited:
         who = "this case asks for" if wanted else "the server tells of"
-        statuses = " and ".join(sorted({str(stream.status) for stream in turned_away}))
         if promised is not None and door.least < promised:
-            title = f"no more than {door.least} at once are let in, where {who} {promised}: the others get {statuses}"
+            title = f"no more than {door.least} at once are let in, where {who} {promised}: the others get {answers(turned_away)}"
             found.append(_finding("regression", title, detail, door, engine, promised=promised))
         elif engine is not None and engine.exact and door.least > engine.least:
             title = f"the front door admits {door} requests at once, and the engine runs {engine}: {_excess(door, engine)}"
@@ -93,7 +92,7 @@ def _detail(bursts: Sequence[Burst], seen: Admission, facts: ServerFacts) -> str
     refusers, servers = ({stream.by for stream in streams if stream.by} for streams in (refused, [s for b in bursts for s in b.served]))
     if refusers and servers and refusers != servers:
         lines.append(f"turned away by {', '.join(sorted(refusers))}, served by {', '.join(sorted(servers))}")
-    if refused and all(stream.retry_after_s is None for stream in refused):
+    if any(stream.status for stream in refused) and all(stream.retry_after_s is None for stream in refused):
         lines.append("refusals carry no Retry-After: clients must guess when to come again")
     known = ENGINE_SETTINGS.get(facts.engine)
     lines.append("engine: " + (known or "; ".join(ENGINE_SETTINGS.values())))

@@ -140,3 +140,29 @@ def test_a_server_without_streams_is_skipped() -> None:
         unary = Unary(server=context.server, lease=None, pool=None, alone=None, once=None, control=None)  # type: ignore[arg-type]
         with pytest.raises(NotOffered, match="stream is not supported"):
             run(case(), unary)
+
+
+@pytest.mark.parametrize(("served", "outcome"), [(6, "PASS"), (0, "BLOCKED")])
+def test_dropped_connections_beside_served_ones_are_turned_away_and_alone_they_are_a_failure(served: int, outcome: str) -> None:
+    """A server that takes five new connections at a time drops some of eight; one that drops all of them has failed."""
+    with talking_to(FakeServer(concurrency=8)) as context:
+
+        class Backlog(CaseContext):
+            def burst(self, asks: Any) -> list[Exchange]:
+                dropped = Fault(kind="reset", code="INFRA.reset", message="dropped")
+                fine = asks if len(asks) < 8 else asks[:served]
+                lost = [Exchange(ask=ask, url="u", model="m", fault=dropped, timeline=Timeline(sent_ns=0)) for ask in asks[len(fine) :]]
+                return [*super().burst(fine), *lost]
+
+        client = context.server.client
+        backlog = Backlog(
+            server=context.server,
+            lease=None,  # type: ignore[arg-type]
+            pool=None,  # type: ignore[arg-type]
+            alone=client.ask,
+            once=lambda ask: client.ask(ask, retried=False),
+            control=None,  # type: ignore[arg-type]
+        )
+        verdict = run(case(most=8), backlog)
+    assert verdict.outcome == outcome
+    assert [finding.code for finding in verdict.findings][:1] == ["PERF.admission" if served else "INFRA.reset"]

@@ -125,6 +125,16 @@ def test_a_limit_over_time_is_not_taken_for_a_width(bursts: list[Burst]) -> None
     assert not seen.admitted.exact
 
 
+def test_dropped_connections_are_no_width() -> None:
+    seen = conclude([door(1, 0), door(2, 0), door(4, 0), door(6, 2, status=0), door(6, 0)])
+    assert "6 of 8 sent at once were let in, 2 got a dropped connection: it takes few new connections at a time" in seen.limited
+    assert seen.admitted is not None
+    assert (seen.admitted.least, seen.admitted.exact) == (6, False)
+    (finding,) = coupling_findings([door(6, 2, status=0)], seen, facts(sequences=8, concurrency=8), wanted=None)
+    assert finding.severity == "note"
+    assert "Retry-After" not in finding.detail
+
+
 def test_one_let_in_after_another_left_does_not_widen_the_door() -> None:
     late = Stream(sent_s=1.5, first_s=1.6, last_s=2.0, done_s=2.0)
     assert Burst(streams=(*door(2, 1).streams, late)).admitted == 2
