@@ -204,7 +204,7 @@ def measured(name: str, folder: Path, cycles: int, kills: int, say: Callable[[st
     usual = statistics.median(tally.start_s) if tally.start_s else 1.0
     for number in range(kills):
         victim = ("server", "leash", "launcher")[number % 3]
-        kill(params, folder / f"{name}-kill-{number}", tally, victim=victim, delay=dice.uniform(0, 1.3 * usual))
+        kill(params, folder / f"{name}-kill-{number}", tally, victim=victim, delay=dice.uniform(0, 2 * usual))
         say(f"{name}: kill {number + 1} of {kills} ({victim})")
     return tally
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import sys
 import time
@@ -16,8 +17,9 @@ from pytest_mtp.core.errors import InfraError, UsageError
 from pytest_mtp.core.profile import Condition, Parameter, Profile, Words
 from pytest_mtp.servers import launched
 from pytest_mtp.servers.family import descendants
-from pytest_mtp.servers.launch import launch_profile
+from pytest_mtp.servers.launch import launch, launch_profile
 from pytest_mtp.servers.process import free_port
+from pytest_mtp.servers.proof import refuse_the_old
 
 TOY = Path(__file__).with_name("toy.py")
 
@@ -256,3 +258,27 @@ def test_a_restart_after_a_crash_is_a_start(start):
     assert server.ended_within(30)
     assert server.restart({"depth": 2}).pid != 0
     assert server.alive()
+
+
+def test_what_a_server_tells_of_a_restart_is_named(tmp_path):
+    server = launch("fake", run_dir=tmp_path, params={"depth": 1}, timeout_s=60)
+    try:
+        deeper = server.restart({"depth": 3})
+        off = server.restart({"speculation": False})
+    finally:
+        server.stop()
+    assert any(line.startswith("restart: seen from outside: speculation.depth 1 -> 3") for line in deeper.evidence)
+    assert any(line.startswith("restart: seen from outside: ") and "speculation.state unknown -> inactive" in line for line in off.evidence)
+
+
+def test_a_server_that_is_the_old_one_is_no_restart(tmp_path):
+    server = launch("fake", run_dir=tmp_path, timeout_s=60)
+    try:
+        with pytest.raises(InfraError, match=rf"the fake server was not restarted: process {server.facts.pid} is the old one"):
+            refuse_the_old("fake", server.facts, server.facts)
+        later = dataclasses.replace(server.facts, pid=1, details={**server.facts.details, "started_at": time.time() + 9})
+        with pytest.raises(InfraError, match=rf"its former process {server.facts.pid} still runs"):
+            refuse_the_old("fake", server.facts, later)
+    finally:
+        server.stop()
+    refuse_the_old("fake", server.facts, later)
