@@ -15,9 +15,10 @@ from pytest_mtp.judge.acceptance import least_emitted, length_of_steps, passes_b
 class Ledger:
     """One stretch of our own requests.
 
-    `requests` R were answered, `emitted` N are their tokens by usage, None where one reply does not tell or was asked for more
-    than once, so that more may have been generated than came back. `replies` are the counts of each reply, None where not
-    offered. `moved` is the delta of the counters. `overlapped`: some ran at the same time. `depth` K as configured.
+    `requests` R were answered, `emitted` N are their tokens by usage, None where one reply does not tell. `sent_once` is False
+    where one was repeated or not answered: the server may have worked on more than came back, so N is not known either, and
+    nothing that the server counts is held against replies. `replies` are the counts of each reply, None where not offered.
+    `moved` is the delta of the counters. `overlapped`: some ran at the same time. `depth` K as configured.
     """
 
     requests: int
@@ -26,6 +27,7 @@ class Ledger:
     moved: Counters | None = None
     overlapped: bool = False
     depth: int | None = None
+    sent_once: bool = True
 
     @property
     def restarted(self) -> bool:
@@ -65,7 +67,7 @@ class Ledger:
         Where tokens are counted and all of them are ours, other draft counts are a contradiction, no traffic.
         """
         drafts, own = self._drafts, self._complete
-        if drafts is None or own is None or self.surplus_tokens is not None:
+        if drafts is None or own is None or self.surplus_tokens is not None or not self.sent_once:
             return 0
         return max(0, drafts.drafted - own.drafted)
 
@@ -133,7 +135,9 @@ class Ledger:
     def conflict(self) -> str:
         """Two sources that cannot both be right, by name; empty where they agree or one of them is missing."""
         counters, own = self.counters, self._complete
-        if self.partial or counters is None or own is None or (counters.drafted, counters.accepted) == (own.drafted, own.accepted):
+        if counters is None or own is None or self.partial or not self.sent_once:
+            return ""
+        if (counters.drafted, counters.accepted) == (own.drafted, own.accepted):
             return ""
         return (
             f"{counters.source or 'the counters'} moved by {counters.drafted} drafts with {counters.accepted} accepted, "
@@ -147,7 +151,7 @@ class Ledger:
         Counters are held against the server's own count of tokens, since both miss the same where they miss something.
         """
         counts = self.counts
-        if counts is None:
+        if counts is None or not self.sent_once:
             return ""
         of_server = counts is self.counters and self.moved is not None and self.moved.generated_tokens is not None
         tokens = self.moved.generated_tokens if of_server and self.moved is not None else self.emitted
@@ -186,14 +190,15 @@ def ledger_of(
     """`replies` are the counts of the answered exchanges, in order. `moved` is what the counters moved by during all of them."""
     answered = [exchange.reply for exchange in exchanges if exchange.reply is not None]
     tokens = [reply.usage.completion_tokens if reply.usage else None for reply in answered]
-    known = len(answered) == len(exchanges) and None not in tokens and all(len(exchange.attempts) <= 1 for exchange in exchanges)
+    sent_once = len(answered) == len(exchanges) and all(len(exchange.attempts) <= 1 for exchange in exchanges)
     return Ledger(
         requests=len(answered),
-        emitted=sum(count or 0 for count in tokens) if known else None,
+        emitted=sum(count or 0 for count in tokens) if sent_once and None not in tokens else None,
         replies=tuple(replies),
         moved=moved,
         overlapped=overlapped(exchanges),
         depth=depth,
+        sent_once=sent_once,
     )
 
 

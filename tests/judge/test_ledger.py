@@ -218,7 +218,8 @@ def test_tokens_are_known_only_where_every_reply_tells_and_was_asked_for_once() 
     moved = Counters(generated_tokens=50)
     assert ledger_of([exchange(20), exchange(30)], [None, None], moved, depth=None).surplus_tokens == 0
     assert ledger_of([exchange(20), exchange(None)], [None, None], moved, depth=None).surplus_tokens is None
-    assert ledger_of([exchange(20, attempts=2)], [None], moved, depth=None).surplus_tokens is None
+    repeated = ledger_of([exchange(20, attempts=2)], [counts(9, 4)], dataclasses.replace(moved, acceptance=counts(30, 9)), depth=3)
+    assert (repeated.surplus_tokens, repeated.contaminated, repeated.conflict) == (None, False, "")
     fault = Fault(kind="timeout", code="INFRA.timeout", message="late")
     failed = Exchange(ask=ASK, url="u", model="m", fault=fault, timeline=Timeline(sent_ns=0))
     assert ledger_of([exchange(20), failed], [None], moved, depth=None).surplus_tokens is None
