@@ -76,15 +76,19 @@ def test_the_control_survives_a_refusal_and_says_so() -> None:
 
 
 class Mute(Simulated):
-    """Nothing tells of drafts; streams come with two tokens a chunk."""
+    """Nothing tells of drafts; streams come with two tokens a chunk. `refuses` logprobs in streams."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, refuses: bool = False) -> None:
         super().__init__(tells=frozenset())
+        self.refuses = refuses
 
     def ask(self, ask: Ask) -> Exchange:
         exchange = super().ask(ask)
         if not ask.stream:
             return exchange
+        if ask.top_logprobs is not None and self.refuses:
+            fault = Fault(kind="refused", code="PROTO.refused", message="400, declined: no logprobs in streams")
+            return Exchange(ask=ask, url="u", model="m", fault=fault, timeline=Timeline(sent_ns=0))
         stamps = tuple(ChunkStamp(at_ns=index * 10**7, characters=9, token_count=2) for index in range(12))
         timeline = Timeline(sent_ns=0, done_ns=10**9, chunks=stamps)
         return Exchange(ask=ask, url="u", model="m", reply=Reply(content="w " * 24, finish_reason="length"), timeline=timeline)
@@ -92,10 +96,11 @@ class Mute(Simulated):
     ask_alone = ask
 
 
-def test_where_nothing_tells_the_control_looks_at_one_stream_and_proves_nothing_by_it() -> None:
-    server = Mute()
+@pytest.mark.parametrize("refuses", [False, True])
+def test_where_nothing_tells_the_control_looks_at_one_stream_and_proves_nothing_by_it(*, refuses: bool) -> None:
+    server = Mute(refuses=refuses)
     speculation = measure_control(server).speculation  # type: ignore[arg-type]
     assert speculation.state == "unknown"
     assert speculation.evidence[0] == "neither counters nor replies tell of drafts"
     assert speculation.evidence[1].startswith("weak evidence: a stream with 2.00 tokens a chunk")
-    assert sum(ask.stream for ask in server.asked) == 1
+    assert sum(ask.stream for ask in server.asked) == 1 + refuses
