@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +23,8 @@ from pytest_mtp.profiles.load import load_profile
 from pytest_mtp.servers.demo.assemble import assemble
 from pytest_mtp.servers.launch import launch_profile
 from pytest_mtp.servers.launched import LaunchedServer
+from pytest_mtp.servers.process import ChildProcess, free_port
+from pytest_mtp.servers.server import listens
 
 pytestmark = pytest.mark.engine
 
@@ -55,7 +59,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launcher]:
 
 
 def spent(
-    server: LaunchedServer, *words: str, max_tokens: int = 32, stream: bool = False, ignore_eos: bool = False
+    server: LaunchedServer, *words: str, max_tokens: int = 24, stream: bool = False, ignore_eos: bool = False
 ) -> tuple[list[Reply], Acceptance]:
     """The replies, and how far the server's counters moved meanwhile."""
     before = server.engine.counters(server.client)
@@ -139,6 +143,28 @@ def test_drafting_that_cannot_begin_is_a_failed_start(start: Launcher, tmp_path:
     no_model.write_text("no model")
     with pytest.raises(InfraError, match="invalid magic characters"):
         start(method="draft-simple", drafter=str(no_model))
+
+
+def test_a_server_that_was_told_to_draft_and_does_not_closes_the_gate(
+    gate: Callable[..., tuple[int, str, RunReport]], start: Launcher, tmp_path: Path
+) -> None:
+    """Nobody's profile watched its log: its command line says one thing, its counters another."""
+    start.stop()
+    port = free_port()
+    words = ["--model", str(assemble()), "--port", str(port), "--spec-type", "draft-simple", "--metrics"]
+    child = ChildProcess([sys.executable, "-m", "pytest_mtp.servers.llamacpp.child", *words], log=tmp_path / "log")
+    try:
+        tmp_path.joinpath("p.mtp.yaml").write_text("schema_version: 1\nsuite: p\ncases:\n  - {id: who, check: identity}\n")
+        while child.alive() and not listens("127.0.0.1", port):
+            time.sleep(0.05)
+        code, text, report = gate(tmp_path, "--mtp-server", f"http://127.0.0.1:{port}", "p.mtp.yaml")
+    finally:
+        child.stop()
+    assert code == 1, text
+    assert report.servers[0].speculation.state == "inactive"
+    (blocking,) = report.gate.blocking
+    assert blocking.code == "ID.process"
+    assert "asks for speculation (draft-simple), and the server does not speculate" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("method", ["ngram-simple", "ngram-mod"])
