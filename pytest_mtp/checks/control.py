@@ -95,7 +95,10 @@ def _speculation(server: Server, asking: Instrumented, meter: Meter, exchanges: 
     found = evidence_of_speculation(server.facts.speculation, book, signs=asking.evidence)
     if found.state != "unknown" or found.acceptance is not None or not book.requests:
         return found
-    signs = stream_signs(asking.ask(dataclasses.replace(_ask(PROMPTS[-1]), stream=True)), twin=exchanges[-1])  # of that prompt
+    streamed = asking.ask(dataclasses.replace(_ask(PROMPTS[-1]), stream=True))
+    if streamed.fault is not None:  # logprobs would tell how many tokens a chunk holds, and some refuse them in streams
+        streamed = asking.ask(dataclasses.replace(streamed.ask, top_logprobs=None))
+    signs = stream_signs(streamed, twin=exchanges[-1])  # of that prompt
     return evidence_of_speculation(server.facts.speculation, book, signs=(*([signs] if signs else []), *asking.evidence))
 
 
