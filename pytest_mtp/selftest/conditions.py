@@ -15,7 +15,8 @@ Traits = Mapping[Trait | None, int]
 def depth_under(traits: Traits, request: ChatRequest, *, prompt_tokens: int, depth: int) -> int:
     """Draft tokens a step for this request: the depth of the server, or 0 where its drafter stops."""
     stops = (
-        ("drafts-greedy" in traits and is_steered(request))
+        "never-drafts" in traits
+        or ("drafts-greedy" in traits and is_steered(request))
         or ("drafts-toolless" in traits and bool(request.tools))
         or ("drafts-schemaless" in traits and request.response_format is not None)
         or ("drafts-short" in traits and prompt_tokens > traits["drafts-short"])
@@ -26,6 +27,8 @@ def depth_under(traits: Traits, request: ChatRequest, *, prompt_tokens: int, dep
 def acceptance_under(traits: Traits, request: ChatRequest) -> float:
     """What scales the acceptance of a good drafter."""
     if "rejects-drafts" in traits or ("accepts-greedy" in traits and is_steered(request)):
+        return 0.0
+    if "accepts-schemaless" in traits and request.response_format is not None:
         return 0.0
     return traits.get("weak-drafts", 100) / 100
 

@@ -17,6 +17,7 @@ class Dialect:
     comments: bool = False  # keep-alive comments between events
     done: bool = True  # the [DONE] event
     usage: bool = True
+    cached_tokens: bool = True  # told in usage
     logprobs: bool = True
     verified_logprobs: bool = True  # else 0.0 with an empty top for tokens of a verify step, as llama.cpp does
     metrics: bool = True
@@ -38,6 +39,7 @@ DIALECTS: dict[str, dict[str, Any]] = {
     "coarse-chunks": {"grain": "reply"},
     "fine-chunks": {"grain": "token"},
     "no-usage": {"usage": False},
+    "no-cached-tokens": {"cached_tokens": False},
     "no-logprobs": {"logprobs": False},
     "no-verified-logprobs": {"verified_logprobs": False},
     "no-metrics": {"metrics": False},

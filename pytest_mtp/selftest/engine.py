@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_mtp.selftest.book import AnswerBook
 from pytest_mtp.selftest.brain import Answer, think
-from pytest_mtp.selftest.conditions import acceptance_under, depth_under, mute_under, refuse_under
+from pytest_mtp.selftest.conditions import Traits, acceptance_under, depth_under, mute_under, refuse_under
 from pytest_mtp.selftest.dialects import Dialect
 from pytest_mtp.selftest.dice import digest
 from pytest_mtp.selftest.fault import Armed
 from pytest_mtp.selftest.generation import DEFAULT_BUDGET, Choice, Setting, generate
-from pytest_mtp.selftest.request import BadRequest, ChatRequest
+from pytest_mtp.selftest.request import BadRequest, ChatRequest, read
 from pytest_mtp.selftest.scene import Scene
 from pytest_mtp.selftest.speculation import Counters, Steps
-from pytest_mtp.selftest.tokens import count_prompt, split
+from pytest_mtp.selftest.stage import Stage, Visit
+from pytest_mtp.selftest.tokens import prompt_pieces
 from pytest_mtp.selftest.wire import Completion, Frame, body_of, frames_of
 
 _REASONING = "The user wants a reply. I know it, so I give it."
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The body, or the frames of a stream; the number of steps that it takes, and what faults make of the time of one."""
+
+    content: Mapping[str, Any] | tuple[Frame, ...]
+    steps: int
+    slow_s: float
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,32 +46,44 @@ class Engine:
     seed: int
     counters: Counters
     started: float = field(default_factory=time.time)
-    _turns: Counter[str] = field(default_factory=Counter)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    stage: Stage = field(default_factory=Stage)
 
-    def answer(self, request: ChatRequest) -> tuple[Mapping[str, Any] | tuple[Frame, ...], int]:
-        """The body, or the frames of a stream, and the number of steps that it takes. Raises BadRequest."""
-        if not self.dialect.tools:
-            request = replace(request, tools=(), tool_choice="none")
-        prompt_tokens = count_prompt(request.messages, request.tools) + len(split(request.prefix or ""))
+    def answer(self, visit: Visit) -> Made:
+        """Raises BadRequest."""
+        scene = self.stage.scene(visit, self._seen(visit.request))
+        active = [armed for armed in self.faults if armed.strikes(scene, self.seed)]
+        traits = {armed.fault.trait: armed.number for armed in active}
+        for armed in active:
+            refusal = armed.fault.refuse(scene) if armed.fault.refuse else None
+            if refusal is not None:
+                raise refusal
+        meant = self._seen(handed_on(visit.request, active))
+        prompt_tokens = scene.prompt_tokens if meant == scene.request else len(prompt_pieces(meant.messages, meant.tools, meant.prefix))
         room = self.context_length - prompt_tokens
+        if room <= 0 and "beyond-window" in traits:
+            prompt_tokens = self.context_length // 2  # the head of the conversation is gone, and nobody is told
+            room = self.context_length - prompt_tokens
         if room <= 0:
             words = f"the prompt has {prompt_tokens} tokens, the context {self.context_length}"
             raise BadRequest(words, kind="exceed_context_size_error")
         if not self.dialect.prefill:
-            request = replace(request, prefix=None)
-        scene = self._scene(request, min(request.max_tokens or DEFAULT_BUDGET, room))
-        active = [armed for armed in self.faults if armed.strikes(scene, self.seed)]
-        made = self._generate(scene, active, prompt_tokens)
-        completion, duration = self._complete(made, scene, prompt_tokens), max(len(steps.sizes) for _, steps in made)
+            meant = replace(meant, prefix=None)
+        scene = replace(scene, budget=min(meant.max_tokens or DEFAULT_BUDGET, room))
+        made = self._generate(replace(scene, request=meant), active, prompt_tokens)
+        counted = traits.get("reads-little", prompt_tokens) if scene.warm else prompt_tokens
+        completion, duration = self._complete(made, scene, counted, traits), max(len(steps.sizes) for _, steps in made)
+        slow_s = traits.get("slow", 0) / 1000
         for armed in active:
             completion = armed.fault.completion(completion, scene) if armed.fault.completion else completion
-        if not request.stream:
-            return body_of(completion, self.dialect), duration
-        frames = frames_of(completion, self.dialect, include_usage=request.include_usage)
+        if not scene.request.stream:
+            return Made(body_of(completion, self.dialect), duration, slow_s)
+        frames: Iterable[Frame] = frames_of(completion, self.dialect, include_usage=scene.request.include_usage)
         for armed in active:
             frames = armed.fault.frames(frames, scene) if armed.fault.frames else frames
-        return frames, duration
+        return Made(tuple(frames), duration, slow_s)
+
+    def _seen(self, request: ChatRequest) -> ChatRequest:
+        return request if self.dialect.tools else replace(request, tools=(), tool_choice="none")
 
     def _generate(self, scene: Scene, active: Sequence[Armed], prompt_tokens: int) -> list[tuple[Choice, Steps]]:
         traits = {armed.fault.trait: armed.number for armed in active}
@@ -90,27 +110,22 @@ class Engine:
             return [(choice, replace(steps, accepted=steps.drafted + 1)) for choice, steps in made]
         return made
 
-    def _complete(self, made: Sequence[tuple[Choice, Steps]], scene: Scene, prompt_tokens: int) -> Completion:
+    def _complete(self, made: Sequence[tuple[Choice, Steps]], scene: Scene, prompt_tokens: int, traits: Traits) -> Completion:
         spent = [steps for _, steps in made]
         generated = sum(max(1, sum(steps.sizes)) for steps in spent)  # an empty reply took one step: the end of turn
         for steps in spent:
             self.counters.add(steps)
-        self.counters.served(prompt_tokens, generated, tuple(str(choice.finish) for choice, _ in made))
+        cached = 0 if "no-hits" in traits else min(scene.warm, prompt_tokens)
+        counted = sum(len(steps.sizes) for steps in spent) if "counts-steps" in traits else generated
+        self.counters.served(prompt_tokens, counted, tuple(str(choice.finish) for choice, _ in made), cached=cached)
         return Completion(
             id=f"chatcmpl-{digest(scene.request.key, scene.turn)}",
             created=int(self.started),
             model=self.alias,
             choices=tuple(self._as_dialect(choice) for choice, _ in made),
-            usage=self._usage(prompt_tokens, generated),
-            timings=self._timings(prompt_tokens, generated, spent),
+            usage=self._usage(prompt_tokens, generated, cached, made),
+            timings=self._timings(prompt_tokens, generated, cached, spent, hidden="hides-drafts" in traits),
         )
-
-    def _scene(self, request: ChatRequest, budget: int) -> Scene:
-        asked = f"{request.key}/{request.prefix}"
-        with self._lock:
-            turn = self._turns[asked]
-            self._turns[asked] += 1
-        return Scene(request=request, turn=turn, budget=budget)
 
     def _as_dialect(self, choice: Choice) -> Choice:
         if self.dialect.logprobs and self.dialect.verified_logprobs:
@@ -127,16 +142,34 @@ class Engine:
         )
         return replace(choice, steps=(first, *blank))
 
-    def _usage(self, prompt_tokens: int, generated: int) -> Mapping[str, Any] | None:
+    def _usage(self, prompt_tokens: int, generated: int, cached: int, made: Sequence[tuple[Choice, Steps]]) -> Mapping[str, Any] | None:
         if not self.dialect.usage:
             return None
-        return {"prompt_tokens": prompt_tokens, "completion_tokens": generated, "total_tokens": prompt_tokens + generated}
+        usage: dict[str, Any] = {
+            "prompt_tokens": prompt_tokens, "completion_tokens": generated, "total_tokens": prompt_tokens + generated,
+        }  # fmt: skip
+        if self.dialect.cached_tokens:
+            usage["prompt_tokens_details"] = {"cached_tokens": cached}
+        if self.dialect.reasoning:
+            thought = sum(token.channel == "reasoning" for choice, _ in made for step in choice.steps for token in step)
+            usage["completion_tokens_details"] = {"reasoning_tokens": thought}
+        return usage
 
-    def _timings(self, prompt_tokens: int, generated: int, spent: Sequence[Steps]) -> Mapping[str, Any] | None:
+    def _timings(
+        self, prompt_tokens: int, generated: int, cached: int, spent: Sequence[Steps], *, hidden: bool
+    ) -> Mapping[str, Any] | None:
         if not self.dialect.timings:
             return None
-        timings: dict[str, Any] = {"cache_n": 0, "prompt_n": prompt_tokens, "predicted_n": generated}
+        timings: dict[str, Any] = {"cache_n": cached, "prompt_n": prompt_tokens - cached, "predicted_n": generated}
         if any(steps.drafted for steps in spent):  # llama.cpp leaves the fields out where nothing was drafted
             timings["draft_n"] = sum(steps.drafted for steps in spent)
-            timings["draft_n_accepted"] = sum(steps.accepted for steps in spent)
+            timings["draft_n_accepted"] = 0 if hidden else sum(steps.accepted for steps in spent)
         return timings
+
+
+def handed_on(request: ChatRequest, active: Iterable[Armed]) -> ChatRequest:
+    """What reaches the model of a request. The same object where no fault touches it."""
+    body = dict(request.body)
+    for armed in active:
+        body = armed.fault.ask(body) if armed.fault.ask else body
+    return request if body == request.body else read(body)

@@ -1,8 +1,8 @@
-"""Faults of streaming alone: unstreamed replies stay right. Each needs nothing but the events."""
+"""Faults of streaming alone: unstreamed replies stay right. Each needs nothing but the events, and reads them as they come."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -10,87 +10,116 @@ from typing import Any
 from pytest_mtp.selftest.scene import Scene
 from pytest_mtp.selftest.wire import DONE, Frame
 
+Deltas = list[dict[str, Any]]
 
-def truncated(frames: tuple[Frame, ...], _scene: Scene) -> tuple[Frame, ...]:
+
+def truncated(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """All of the content comes, then the stream ends cleanly: no finish reason, no usage, no [DONE]."""
-    spoken = [place for place, frame in enumerate(frames) if frame.takes_step]
-    return frames[: spoken[-1] + 1] if spoken else frames[:1]
+    for place, frame in enumerate(frames):
+        if place and not frame.takes_step:
+            return
+        yield frame
 
 
-def cut(frames: tuple[Frame, ...], _scene: Scene) -> tuple[Frame, ...]:
+def cut(frames: Iterable[Frame], _scene: Scene) -> Iterable[Frame]:
     """The stream ends cleanly after about half of its content."""
+    frames = tuple(frames)
     spoken = [place for place, frame in enumerate(frames) if frame.takes_step]
     return frames[: spoken[(len(spoken) - 1) // 2] + 1] if spoken else frames[:1]
 
 
-def error_event(frames: tuple[Frame, ...], scene: Scene) -> tuple[Frame, ...]:
+def error_event(frames: Iterable[Frame], scene: Scene) -> Iterable[Frame]:
     """Half of the content, then an error object, then nothing."""
     error = {"error": {"message": "EngineCore encountered an issue.", "type": "InternalServerError", "code": 500}}
     return (*cut(frames, scene), Frame(payload=error))
 
 
-def no_done(frames: tuple[Frame, ...], _scene: Scene) -> tuple[Frame, ...]:
+def no_done(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """All but [DONE]."""
-    return tuple(frame for frame in frames if frame.payload != DONE)
+    return (frame for frame in frames if frame.payload != DONE)
 
 
-def empty_arguments(frames: tuple[Frame, ...], _scene: Scene) -> tuple[Frame, ...]:
+def empty_arguments(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """Names of calls arrive, their arguments never do."""
 
-    def change(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def change(calls: Deltas) -> Deltas:
         for call in calls:
             call["function"]["arguments"] = ""
         return [call for call in calls if "id" in call]
 
-    return _with_calls(frames, change)
+    return with_calls(frames, change)
 
 
-def lost_tail(frames: tuple[Frame, ...], _scene: Scene) -> tuple[Frame, ...]:
+def lost_tail(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """The last delta with arguments never comes, unless it is the first too."""
-    carriers = [place for place, frame in enumerate(frames) if "tool_calls" in frame.delta]
-    return frames if len(carriers) < 2 else frames[: carriers[-1]] + frames[carriers[-1] + 1 :]
+    held: list[Frame] = []
+    seen = 0
+    for frame in frames:
+        if "tool_calls" in frame.delta:
+            yield from held
+            held, seen = [frame], seen + 1
+        elif held and frame.finish is None and frame.takes_step:
+            held.append(frame)
+        else:
+            yield from held[:1] if seen == 1 else ()
+            yield from held[1:]
+            held = []
+            yield frame
+    yield from held[:1] if seen == 1 else ()
 
 
-def zero_index(frames: tuple[Frame, ...], _scene: Scene) -> tuple[Frame, ...]:
+def zero_index(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """Every call is call 0."""
-
-    def change(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{**call, "index": 0} for call in calls]
-
-    return _with_calls(frames, change)
+    return with_calls(frames, lambda calls: [{**call, "index": 0} for call in calls])
 
 
-def repeated_arguments(frames: tuple[Frame, ...], _scene: Scene) -> tuple[Frame, ...]:
+def repeated_arguments(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """After its last fragment each call is sent once more as a whole."""
     whole: dict[int, str] = {}
-    carriers = [frame for frame in frames if "tool_calls" in frame.delta]
-    for frame in carriers:
-        for call in frame.delta["tool_calls"]:
-            whole[call["index"]] = whole.get(call["index"], "") + call["function"]["arguments"]
-    if not carriers:
-        return frames
-    again = [{"index": index, "function": {"arguments": arguments}} for index, arguments in whole.items()]
-    last = frames.index(carriers[-1])
-    (repeated,) = _with_calls((frames[last],), lambda _calls: again)
-    return (*frames[: last + 1], repeated, *frames[last + 1 :])
+    last: Frame | None = None
+    for frame in frames:
+        if "tool_calls" in frame.delta:
+            last = frame
+            for call in frame.delta["tool_calls"]:
+                whole[call["index"]] = whole.get(call["index"], "") + (call.get("function", {}).get("arguments") or "")
+        elif last is not None and not frame.takes_step:
+            again = [{"index": index, "function": {"arguments": arguments}} for index, arguments in whole.items()]
+            yield from with_calls((last,), lambda _calls, again=again: again)  # type: ignore[misc]  # a default binds the loop's value
+            last = None
+        yield frame
 
 
-def lost_first_delta(frames: tuple[Frame, ...], _scene: Scene) -> tuple[Frame, ...]:
+def lost_first_delta(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """The first step's text never comes; calls are spared."""
-    first = next((place for place, frame in enumerate(frames) if frame.delta.get("content")), None)
-    return frames if first is None else frames[:first] + frames[first + 1 :]
+    lost = False
+    for frame in frames:
+        if not lost and frame.delta.get("content"):
+            lost = True
+            continue
+        yield frame
 
 
-def _with_calls(frames: tuple[Frame, ...], change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> tuple[Frame, ...]:
+def with_calls(frames: Iterable[Frame], change: Callable[[Deltas], Deltas]) -> Iterator[Frame]:
     """The same events with other `tool_calls`; an event that has none left is dropped."""
-    made = []
     for frame in frames:
         if "tool_calls" not in frame.delta or isinstance(frame.payload, str):
-            made.append(frame)
+            yield frame
             continue
         payload = deepcopy(dict(frame.payload))
         delta = payload["choices"][0]["delta"]
         delta["tool_calls"] = change(delta["tool_calls"])
         if delta["tool_calls"]:
-            made.append(replace(frame, payload=payload))
-    return tuple(made)
+            yield replace(frame, payload=payload)
+
+
+def with_delta(frame: Frame, **changes: Any) -> Frame:
+    """The same event whose delta has these fields; None takes one out."""
+    if isinstance(frame.payload, str):
+        return frame
+    payload = deepcopy(dict(frame.payload))
+    delta = payload["choices"][0]["delta"]
+    for name, value in changes.items():
+        delta.pop(name, None)
+        if value is not None:
+            delta[name] = value
+    return replace(frame, payload=payload)

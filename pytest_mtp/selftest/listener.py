@@ -6,6 +6,7 @@ import json
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from http import HTTPStatus
@@ -15,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_mtp import __version__
 from pytest_mtp.selftest.fault_doors import Door
 from pytest_mtp.selftest.metrics import exposition
-from pytest_mtp.selftest.request import BadRequest, ChatRequest, parse
+from pytest_mtp.selftest.request import BadRequest, parse
+from pytest_mtp.selftest.sockets import cut, encode, hung_up
+from pytest_mtp.selftest.stage import Visit
 from pytest_mtp.selftest.wire import Frame
 
 if TYPE_CHECKING:
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 OWNER = "pytest-mtp-fake"
 CHAT = "/v1/chat/completions"
 _LARGEST_BODY = 32 * 2**20
+_ORPHAN_S = 60.0
+"""How long an answer that nobody reads goes on: beyond the patience of any probe."""
+_GLANCE_S = 0.05
 _PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -67,14 +73,6 @@ class Listener(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-def cut(connection: socket.socket) -> None:
-    """End a connection for reading and writing, whoever is using it."""
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # the other side was first
-
-
 def _taken(seats: threading.BoundedSemaphore | None, held: ExitStack) -> bool:
     """A seat for as long as `held` lives; no limit is always a seat."""
     if seats is None:
@@ -83,14 +81,6 @@ def _taken(seats: threading.BoundedSemaphore | None, held: ExitStack) -> bool:
         return False
     held.callback(seats.release)
     return True
-
-
-def encode(payload: Mapping[str, Any]) -> bytes:
-    """JSON in UTF-8; lone surrogates, which UTF-8 cannot carry, stay escaped."""
-    try:
-        return json.dumps(payload, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json.dumps(payload).encode()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -125,7 +115,8 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:  # the client went away
             self.close_connection = True
         except BadRequest as error:
-            self._error(error.status, error.message, error.kind)
+            said = encode({"error": {"message": error.message, "type": error.kind, "code": error.status}}).decode()
+            self._turn_away(self.server.fake.refusal(error.status, said))
         except Exception as error:  # noqa: BLE001  # a server answers 500 and lives
             self._error(500, f"{type(error).__name__}: {error}", "internal_error")
 
@@ -182,22 +173,40 @@ class _Handler(BaseHTTPRequestHandler):
         if body.get("model") not in (None, fake.alias):
             raise BadRequest(f"The model `{body['model']}` does not exist.", status=404, kind="NotFoundError")
         with ExitStack() as held:
-            if not _taken(fake.entrance, held):
+            visit = held.enter_context(fake.engine.stage.visit(request))
+            door = fake.inner_door(visit)
+            if door.action != "enter":
+                self._turn_away(door)
+            elif not _taken(fake.entrance, held):
                 self._error(429, "Too many parallel requests", "rate_limit_error", headers={"Retry-After": "1"})
             elif not _taken(fake.seats, held):
                 self._error(503, "All slots are taken", "unavailable_error", headers={"Retry-After": "0"})
             else:
-                self._serve(request)
+                self._serve(visit)
 
-    def _serve(self, request: ChatRequest) -> None:
+    def _serve(self, visit: Visit) -> None:
         fake = self.server.fake
-        with fake.at_work():
-            made, steps = fake.engine.answer(request)
-            if isinstance(made, tuple):
-                self._stream(made)
-            else:
-                fake.ended.wait(fake.step_s * steps)
-                self._send(200, encode(made))
+        gone = threading.Event()
+        with fake.at_work(lambda: gone.is_set() and fake.has("leaks-slots")):
+            made = fake.engine.answer(visit)
+            step_s = max(fake.step_s, made.slow_s)
+            if isinstance(made.content, tuple):
+                self._stream(made.content, step_s, gone)
+            elif self._waits(step_s * made.steps, gone):
+                self._send(200, encode(made.content))
+
+    def _waits(self, seconds: float, gone: threading.Event) -> bool:
+        """Generation takes its time, and ends early when nobody is left to read it; False then."""
+        fake = self.server.fake
+        until = time.monotonic() + seconds
+        while not fake.ended.is_set() and (left := until - time.monotonic()) > 0:
+            if not gone.is_set() and hung_up(self.connection):
+                gone.set()
+                if not fake.has("ignores-hang-up"):
+                    return False
+                until += _ORPHAN_S  # nobody tells it to end, so that it ends with the window
+            fake.ended.wait(min(left, _GLANCE_S))
+        return not gone.is_set()
 
     def _body(self) -> bytes | None:
         """The request's body, or None after an error was sent. What is not read cannot be followed by a request."""
@@ -250,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
             lines.append("Connection: close")
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
 
-    def _stream(self, frames: Iterable[Frame]) -> None:
+    def _stream(self, frames: Iterable[Frame], step_s: float, gone: threading.Event) -> None:
         fake = self.server.fake
         dialect, write = fake.dialect, self.wfile.write
         data = b"data: " if dialect.space_after_colon else b"data:"
@@ -261,12 +270,22 @@ class _Handler(BaseHTTPRequestHandler):
             payload = frame.payload.encode() if isinstance(frame.payload, str) else encode(frame.payload)
             events.append((frame.takes_step, comment + data + payload + end))
         headers = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache", "Transfer-Encoding": "chunked"}
-        write(self._head(200, headers))
-        for takes_step, event in events:
-            if takes_step and fake.step_s:
-                fake.ended.wait(fake.step_s)
-            size = dialect.split_bytes or len(event)
-            for start in range(0, len(event), size):
-                piece = event[start : start + size]
-                write(b"%x\r\n%b\r\n" % (len(piece), piece))
-        write(b"0\r\n\r\n")
+        if fake.has("buffers"):
+            if not self._waits(step_s * sum(takes_step for takes_step, _ in events), gone):
+                return
+            events = [(False, event) for _, event in events]
+        try:
+            write(self._head(200, headers))
+            for takes_step, event in events:
+                if takes_step and step_s:
+                    fake.ended.wait(step_s)
+                size = dialect.split_bytes or len(event)
+                for start in range(0, len(event), size):
+                    piece = event[start : start + size]
+                    write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            write(b"0\r\n\r\n")
+        except OSError:
+            gone.set()
+            if fake.has("ignores-hang-up"):
+                fake.ended.wait(_ORPHAN_S)
+            raise

@@ -14,6 +14,7 @@ def exposition(counters: Counters, *, created: float) -> str:
     with counters.lock:
         families: list[tuple[str, str, Mapping[str, float]]] = [
             ("prompt_tokens", "Prompt tokens processed.", {"": counters.prompt_tokens}),
+            ("prefix_cache_hits", "Prompt tokens that were in the cache.", {"": counters.cached_tokens}),
             ("generation_tokens", "Tokens generated.", {"": counters.generated_tokens}),
             ("request_success", "Finished choices.", {f'{{finished_reason="{why}"}}': n for why, n in sorted(counters.requests.items())}),
             ("spec_decode_num_drafts", "Verify steps with a draft.", {"": counters.drafts}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_mtp.selftest.dice import digest
@@ -38,6 +38,7 @@ class ChatRequest:
     temperature: float
     top_p: float
     top_k: int
+    min_p: float
     seed: int | None
     max_tokens: int | None
     stop: tuple[str, ...]
@@ -48,6 +49,7 @@ class ChatRequest:
     penalty: float
     bias: Mapping[int, float]
     key: str
+    body: Mapping[str, Any] = field(repr=False, compare=False)  # as it was sent
 
     @property
     def prompt(self) -> str:
@@ -68,6 +70,11 @@ def parse(raw: bytes) -> ChatRequest:
         raise BadRequest(f"the body is not JSON: {error}") from error
     if not isinstance(body, dict):
         raise BadRequest("the body must be a JSON object")
+    return read(body)
+
+
+def read(body: Mapping[str, Any]) -> ChatRequest:
+    """The same for a body that is a JSON object."""
     messages = _messages(body)
     prefix = None
     if messages[-1]["role"] == "assistant" and not messages[-1].get("tool_calls"):
@@ -92,6 +99,7 @@ def parse(raw: bytes) -> ChatRequest:
         temperature=_number(body, "temperature", 1.0, 0, 100),
         top_p=_number(body, "top_p", 1.0, 0, 1),
         top_k=int(_number(body, "top_k", 0, -1, 2**31)),
+        min_p=_number(body, "min_p", 0.0, 0, 1),
         seed=None if body.get("seed") is None else int(_number(body, "seed", 0, -(2**63), 2**64)),
         max_tokens=None if body.get(limit) is None else int(_number(body, limit, 0, 1, 2**31)),
         stop=_stop(body),
@@ -102,6 +110,7 @@ def parse(raw: bytes) -> ChatRequest:
         penalty=_number(body, "frequency_penalty", 0.0, -2, 2) + _number(body, "presence_penalty", 0.0, -2, 2),
         bias=_bias(body),
         key=digest(_conversation(messages), json.dumps(tools, sort_keys=True), choice),
+        body=body,
     )
 
 

@@ -57,9 +57,14 @@ def choices_of(token: str) -> tuple[str, ...]:
     return tuple(space + word for word in alternatives(token.removeprefix(" ")))
 
 
+def is_sampled(request: ChatRequest) -> bool:
+    """Whether chance decides."""
+    return request.temperature > 0 and request.top_k != 1 and request.min_p < 1
+
+
 def is_steered(request: ChatRequest) -> bool:
     """Whether something besides temperature 0 decides."""
-    return bool((request.temperature > 0 and request.top_k != 1) or request.penalty or request.bias)
+    return bool(is_sampled(request) or request.penalty or request.bias)
 
 
 def choose(ranked: Candidates, request: ChatRequest, used: Mapping[str, int], chance: float) -> str:
@@ -74,12 +79,13 @@ def choose(ranked: Candidates, request: ChatRequest, used: Mapping[str, int], ch
         for text, logprob in ranked.ranked
     ]
     logits.sort(key=lambda pair: -pair[1])
-    if request.temperature <= 0 or request.top_k == 1:
+    if not is_sampled(request):
         return logits[0][0]
     best = logits[0][1]
     weights = [(text, math.exp((logit - best) / request.temperature)) for text, logit in logits]
     if request.top_k > 0:
         weights = weights[: request.top_k]
+    weights = [(text, weight) for text, weight in weights if weight >= request.min_p]  # the best weighs 1
     total = sum(weight for _, weight in weights)
     kept, mass = [], 0.0
     for text, weight in weights:

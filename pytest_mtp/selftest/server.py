@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -16,9 +16,11 @@ from pytest_mtp.selftest.book import AnswerBook, book_of, read_book, shipped_boo
 from pytest_mtp.selftest.dialects import dialect
 from pytest_mtp.selftest.dice import roll
 from pytest_mtp.selftest.engine import Engine
+from pytest_mtp.selftest.fault import Armed, Trait
 from pytest_mtp.selftest.fault_doors import ENTER, Door
 from pytest_mtp.selftest.listener import Listener
 from pytest_mtp.selftest.speculation import Counters
+from pytest_mtp.selftest.stage import Visit
 
 DEFAULT_ALIAS = "fake-model"
 _SEEN = 512
@@ -62,8 +64,7 @@ class FakeServer:
         self.armed = arm(faults)
         self.dialect = dialect(dialects)
         self.depth = depth if speculation else 0
-        slow = max((armed.number for armed in self.armed if armed.fault.trait == "slow"), default=0)
-        self.step_s = max(token_delay_ms, slow) / 1000
+        self.step_s = token_delay_ms / 1000
         self.seats = threading.BoundedSemaphore(max_concurrency) if max_concurrency else None
         self.entrance = threading.BoundedSemaphore(door) if door else None
         self.workers = threading.BoundedSemaphore(workers) if workers else None
@@ -120,8 +121,8 @@ class FakeServer:
         threading.Thread(target=self.stop, daemon=True).start()  # a request cannot wait for the end of its own server
 
     @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Held while a request is generated; waits for a worker. The counters tell of both."""
+    def at_work(self, left_behind: Callable[[], bool] = lambda: False) -> Iterator[None]:
+        """Held while a request is generated; waits for a worker. The counters tell of both; one that is left behind runs on."""
         with self.counters.lock:
             self.counters.waiting += 1
         if self.workers is not None:
@@ -133,21 +134,41 @@ class FakeServer:
             yield
         finally:
             with self.counters.lock:
-                self.counters.running -= 1
+                self.counters.running -= 0 if left_behind() else 1
             if self.workers is not None:
                 self.workers.release()
 
     def door(self, *, chat: bool) -> Door:
-        """What the faults do to the request that comes now."""
+        """What the faults without a condition do to the request that comes now, before it is read."""
         with self._lock:
             self._visits += chat
             visit = self._visits if chat else 0
-        for armed in self.armed:
+        return self._door(visit, (armed for armed in self.armed if not armed.condition.words))
+
+    def inner_door(self, visit: Visit) -> Door:
+        """What the faults with a condition do to a chat that was read."""
+        scene = self.engine.stage.glance(visit)
+        return self._door(visit.number, (armed for armed in self.armed if armed.condition.words and armed.condition.holds(scene)))
+
+    def _door(self, visit: int, knocking: Iterable[Armed]) -> Door:
+        for armed in knocking:
             if armed.fault.door and (armed.rate >= 1 or roll(self.seed, armed.fault.name, visit) < armed.rate):
                 door = armed.fault.door(visit, armed.number)
                 if door != ENTER:
                     return door
         return ENTER
+
+    def refusal(self, status: int, body: str) -> Door:
+        """What the faults make of a refusal."""
+        said = Door(action="refuse", status=status, body=body)
+        for armed in self.armed:
+            if armed.fault.error and roll(self.seed, armed.fault.name, body) < armed.rate:
+                said = armed.fault.error(said.status, said.body)
+        return said
+
+    def has(self, trait: Trait) -> bool:
+        """Whether a fault of that trait is armed."""
+        return any(armed.fault.trait == trait for armed in self.armed)
 
     def __enter__(self) -> Self:
         return self.start()

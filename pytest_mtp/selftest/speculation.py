@@ -62,6 +62,7 @@ class Counters:
 
     depth: int
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     generated_tokens: int = 0
     requests: dict[str, int] = field(default_factory=dict)
     drafts: int = 0
@@ -85,10 +86,11 @@ class Counters:
             for position, count in enumerate(made.per_position):
                 self.per_position[position] += count
 
-    def served(self, prompt_tokens: int, generated_tokens: int, finishes: tuple[str, ...]) -> None:
+    def served(self, prompt_tokens: int, generated_tokens: int, finishes: tuple[str, ...], *, cached: int = 0) -> None:
         """Count one finished request."""
         with self.lock:
             self.prompt_tokens += prompt_tokens
+            self.cached_tokens += cached
             self.generated_tokens += generated_tokens
             for finish in finishes:
                 self.requests[finish] = self.requests.get(finish, 0) + 1

@@ -31,14 +31,17 @@ def token_id(token: str) -> int:
     return zlib.crc32(token.encode("utf-8", "surrogatepass")) % VOCABULARY_SIZE
 
 
-def count_prompt(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> int:
-    """Prompt tokens: every message, its calls, and the tools, which a usual template writes into the system turn."""
-    total = 1
+def prompt_pieces(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], prefix: str | None = None) -> list[str]:
+    """The prompt as a usual template renders it: tools in the system turn, every message with its calls, the begun answer."""
+    pieces = ["<s>"]
+    for tool in tools:
+        pieces += split(json.dumps(tool))
     for message in messages:
-        words = text_of(message)
-        calls = message.get("tool_calls") or ()
-        total += _MESSAGE_OVERHEAD + len(split(words)) + sum(len(split(json.dumps(call))) for call in calls)
-    return total + sum(len(split(json.dumps(tool))) for tool in tools)
+        pieces += [f"<{message['role']}>"] * _MESSAGE_OVERHEAD
+        pieces += split(text_of(message))
+        for call in message.get("tool_calls") or ():
+            pieces += split(json.dumps(call))
+    return pieces + split(prefix or "")
 
 
 def text_of(message: Mapping[str, Any]) -> str:

@@ -102,6 +102,9 @@ class Talk:
     def named(self, name: str, **fields: Any) -> dict[str, Any]:
         """The whole reply to one of `PROMPTS`, without what may differ between two honest servers."""
         reply = self.post(body_for(**(PROMPTS[name] | fields)))
+        reply.get("usage", {}).pop("prompt_tokens_details", None)  # what the cache holds depends on who asked before
+        for name in ("cache_n", "prompt_n"):
+            reply.get("timings", {}).pop(name, None)
         return {key: value for key, value in reply.items() if key not in ("id", "created")}
 
     def choice(self, prompt: str, **fields: Any) -> dict[str, Any]:
@@ -139,6 +142,7 @@ class Talk:
                     if call["index"] == len(message["tool_calls"]):
                         message["tool_calls"].append({"id": call["id"], "name": call["function"]["name"], "arguments": ""})
                     message["tool_calls"][call["index"]]["arguments"] += call["function"]["arguments"]
+        (usage or {}).pop("prompt_tokens_details", None)  # as in `named`
         return {**message, "finish": finish, "usage": usage, "done": done}
 
     def counters(self) -> dict[str, float]:

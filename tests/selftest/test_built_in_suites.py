@@ -10,7 +10,7 @@ import pytest
 from pytest_mtp.checks.control import measure_control
 from pytest_mtp.checks.kinds import check_for
 from pytest_mtp.core.case import Case, Source
-from pytest_mtp.core.errors import InfraError
+from pytest_mtp.core.errors import InfraError, NotOffered
 from pytest_mtp.selftest import FakeServer
 from pytest_mtp.selftest.faults import FAULTS
 from pytest_mtp.servers.attach import attach
@@ -72,10 +72,18 @@ def cases_of(name):
     return load_suite(path).cases
 
 
+def verdict_on(case, context):
+    """None where the fake offers nothing to look at, as a pytest run would skip it."""
+    try:
+        return check_for(case.kind)(case, context)
+    except NotOffered:
+        return None
+
+
 @pytest.mark.parametrize("name", SUITES)
 def test_the_honest_fake_passes(name):
     with FakeServer() as fake, talking_to(fake) as context:
-        verdicts = [check_for(case.kind)(case, context) for case in cases_of(name)]
+        verdicts = [verdict for case in cases_of(name) if (verdict := verdict_on(case, context))]
     missed = {verdict.case_id: verdict.reason for verdict in verdicts if verdict.outcome != "PASS"}
     assert not missed, f"answers.json lacks: {missed}"
 

@@ -67,6 +67,7 @@ class Fake(Adapter):
             acceptance=draft_counts(totals),
             generated_tokens=whole(totals, "generation_tokens_total"),
             prompt_tokens=whole(totals, "prompt_tokens_total"),
+            cached_tokens=whole(totals, "prefix_cache_hits_total"),
             source="/metrics",
         )
 
