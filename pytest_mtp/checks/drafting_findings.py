@@ -20,6 +20,13 @@ CODE = "SPEC.condition"
 INFRA_KINDS = frozenset({"connect", "tls", "timeout", "reset", "auth", "not_found", "busy"})
 """Faults that say nothing about the condition: no answer was to be had. The others are the server's word on it."""
 
+COLLAPSED = 0.1
+"""Share of the baseline's acceptance below which it has broken down. Sampling lowers it lawfully, but not to a hundredth, which is
+what two real servers showed: 0 of 154 drafts at temperature 0.8, and 1 of 366."""
+
+LEAST_EXPECTED = 8
+"""Accepted drafts that the baseline would give; with 8 expected none comes by chance in e^-8, three runs in ten thousand."""
+
 _OWN_WORDS = ("specul", "draft", "mtp")
 
 
@@ -86,9 +93,9 @@ def findings_of(seen: Seen, baseline: Seen, *, method: str | None) -> list[Findi
     before = f"{baseline.condition.words} {_drafts(baseline)}"
     if not seen.drafted:
         return [_finding(seen, "note", f"no drafts {seen.condition.words}; {before}")]
-    if seen.drafted >= DEAD_AFTER_DRAFTS and seen.accepted == 0 and baseline.accepted:
-        what = "drafts" if seen.book.counts is not None else "verify steps"
-        return [_finding(seen, "note", f"{seen.drafted} {what} {seen.condition.words}, and no draft was accepted; {before}")]
+    expected = seen.drafted * baseline.accepted / baseline.drafted if baseline.drafted else 0
+    if seen.drafted >= DEAD_AFTER_DRAFTS and expected >= LEAST_EXPECTED and seen.accepted <= COLLAPSED * expected:
+        return [_finding(seen, "note", f"{_drafts(seen)} {seen.condition.words}; {before}")]
     return []
 
 

@@ -34,8 +34,18 @@ class Server(Simulated):
     `switch`: speculation can be left out of a request, and then none of this happens.
     """
 
-    def __init__(self, condition: str = "", *, does: str = "", fault: Fault | None = None, switch: bool = False, **more: Any) -> None:
+    def __init__(
+        self,
+        condition: str = "",
+        *,
+        does: str = "",
+        fault: Fault | None = None,
+        switch: bool = False,
+        rejected_to: float = 0.0,
+        **more: Any,
+    ) -> None:
         super().__init__(seed=4, **more)
+        self.rejected_to = rejected_to
         self.condition, self.does, self.fault, self.switch = condition, does, fault, switch
         self.facts = dataclasses.replace(self.facts, context_length=4096)
 
@@ -46,7 +56,7 @@ class Server(Simulated):
             return Exchange(ask=ask, url="u", model="m", fault=self.fault, timeline=Timeline(sent_ns=0))
         depth, rate = self.depth, self.rate
         self.undrafted = 1.0 if struck and self.does == "stops" else 0.0
-        self.rate = 0.0 if struck and self.does == "rejects" else rate
+        self.rate = self.rejected_to if struck and self.does == "rejects" else rate
         exchange = super().ask(ask)
         self.depth, self.rate = depth, rate
         if struck and self.does == "mute" and exchange.reply is not None:
@@ -98,7 +108,7 @@ def test_drafts_that_stop_are_a_note_with_the_baseline_beside_it(condition: str,
     found = verdict(Server(condition, does="stops", tells=frozenset(tells)))
     assert (found.outcome, codes(found)) == ("PASS", [("SPEC.condition", "note", condition)])
     # Steps without drafts are steps too: where these alone are counted, each of them is seen to give one token.
-    assert ("no draft was accepted" if "steps" in tells else "no drafts ") in found.findings[0].title
+    assert ("verify steps with 0 accepted" if "steps" in tells else "no drafts ") in found.findings[0].title
     assert "in plain greedy requests " in found.findings[0].title
     assert found.findings[0].hint
 
@@ -107,8 +117,14 @@ def test_drafts_that_stop_are_a_note_with_the_baseline_beside_it(condition: str,
 def test_drafts_that_are_all_refused_are_a_note(condition: str) -> None:
     found = verdict(Server(condition, does="rejects"))
     assert (found.outcome, codes(found)) == ("PASS", [("SPEC.condition", "note", condition)])
-    assert "and no draft was accepted" in found.findings[0].title
+    assert f"drafts with 0 accepted in {found.findings[0].evidence['emitted']} tokens" in found.findings[0].title
     assert values(found)[condition] == 0
+
+
+@pytest.mark.parametrize(("rate", "told"), [(0.012, True), (0.3, False)], ids=["1 in 50 of the baseline's", "half of the baseline's"])
+def test_acceptance_that_breaks_down_is_told_and_acceptance_that_falls_is_not(*, rate: float, told: bool) -> None:
+    found = verdict(Server("sampled", does="rejects", rejected_to=rate), max_tokens=200)
+    assert bool(found.findings) is told
 
 
 def test_lookup_that_finds_nothing_to_repeat_is_not_accused() -> None:
