@@ -39,10 +39,11 @@ def coupling_findings(bursts: Sequence[Burst], seen: Admission, facts: ServerFac
     door, engine = seen.admitted, seen.runs
     detail = _detail(bursts, seen, facts)
     found: list[Finding] = []
-    promised = wanted or (facts.concurrency if facts.sequences is not None else None)
+    told, by = _told(facts)
+    promised = wanted or (facts.concurrency if facts.sequences is not None else told)
     turned_away = [stream for burst in bursts for stream in burst.refused]
     if turned_away and door is not None and not seen.limited:
-        who = "this case asks for" if wanted else "the server tells of"
+        who = "this case asks for" if wanted else f"{by} tells of"
         if promised is not None and door.least < promised:
             title = f"no more than {door.least} at once are let in, where {who} {promised}: the others get {answers(turned_away)}"
             found.append(_finding("regression", title, detail, door, engine, promised=promised))
@@ -52,9 +53,9 @@ def coupling_findings(bursts: Sequence[Burst], seen: Admission, facts: ServerFac
     elif engine is not None and engine.exact and facts.concurrency and facts.concurrency > engine.least:
         title = f"{facts.concurrency} requests are sent to this server at once, and its engine runs {engine}: the rest wait"
         found.append(_finding("note", title, detail, door, engine, sent=facts.concurrency))
-    if engine is not None and engine.exact and facts.sequences not in (None, engine.least):
-        title = f"the engine was seen to run {engine} requests at once, and tells {facts.sequences}"
-        found.append(_finding("note", title, detail, door, engine, told=facts.sequences))
+    if engine is not None and engine.exact and told not in (None, engine.least):
+        title = f"the engine was seen to run {engine} requests at once, and {by} tells {told}"
+        found.append(_finding("note", title, detail, door, engine, told=told))
     if seen.limited:
         found.append(_finding("note", f"requests are turned away, but not by their number: {seen.limited}", detail, door, engine))
     return tuple(found)
@@ -79,6 +80,13 @@ def _said(bound: Bound, why_no_more: str) -> Sequence[str]:
     return ("exactly" if bound.exact else f"at least: {why_no_more}", *bound.evidence)
 
 
+def _told(facts: ServerFacts) -> tuple[int | None, str]:
+    """How many the engine runs at once as the server says, else as the command line of its process does."""
+    if facts.sequences is None and facts.process is not None:
+        return facts.process.sequences, "its command line"
+    return facts.sequences, "the server"
+
+
 def _excess(door: Bound, engine: Bound) -> str:
     waiting = door.least - engine.least
     return f"{waiting} of {door.least} wait, and a worker that does not queue would turn {'it' if waiting == 1 else 'them'} away with 429"
@@ -86,8 +94,9 @@ def _excess(door: Bound, engine: Bound) -> str:
 
 def _detail(bursts: Sequence[Burst], seen: Admission, facts: ServerFacts) -> str:
     lines = [line for bound in (seen.admitted, seen.runs) if bound for line in bound.evidence]
-    if facts.sequences is not None:
-        lines.append(f"told by the server: {facts.sequences} at once")
+    told, by = _told(facts)
+    if told is not None:
+        lines.append(f"{by} tells: {told} at once")
     refused = [stream for burst in bursts for stream in burst.refused]
     refusers, servers = ({stream.by for stream in streams if stream.by} for streams in (refused, [s for b in bursts for s in b.served]))
     if refusers and servers and refusers != servers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from pytest_mtp.core.facts import Endpoint, ServerFacts
+from pytest_mtp.core.facts import Endpoint, ProcessFacts, ServerFacts
 from pytest_mtp.core.protocols import Client
 from pytest_mtp.core.record import Json
 from pytest_mtp.core.reply import Reply
@@ -45,10 +45,18 @@ def introduce(client: Client, endpoint: Endpoint, found: Discovery, first: Reply
     return dataclasses.replace(
         facts,
         capabilities=capabilities,
+        concurrency=_concurrency(facts, seen.process),
         process=seen.process,
         evidence=(*facts.evidence, *seen.evidence),
         details={**facts.details, **({"port_shared_by": list(seen.rivals)} if seen.rivals else {})},
     )
+
+
+def _concurrency(facts: ServerFacts, process: ProcessFacts | None) -> int | None:
+    """What the engine tells; where it does not, no more than its command line lets run at once."""
+    if facts.sequences is None and facts.concurrency and process is not None and process.sequences:
+        return min(facts.concurrency, process.sequences)
+    return facts.concurrency
 
 
 def _signed(first: Reply) -> dict[str, Json]:

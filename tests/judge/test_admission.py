@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_mtp.core.facts import Endpoint, Load, ServerFacts
+from pytest_mtp.core.facts import Endpoint, Load, ProcessFacts, ServerFacts
 from pytest_mtp.judge.admission import Admission, Bound, Burst, Step, Stream, conclude, next_burst
 from pytest_mtp.judge.coupling import coupling_findings, coupling_measures
 
@@ -219,7 +219,7 @@ def bound(least: int, *, exact: bool = True) -> Bound:
             Admission(admitted=bound(4), runs=bound(3)),
             facts(sequences=4, concurrency=4),
             None,
-            [("note", "3: 1 of 4 wait"), ("note", "was seen to run 3 requests at once, and tells 4")],
+            [("note", "3: 1 of 4 wait"), ("note", "was seen to run 3 requests at once, and the server tells 4")],
             id="fewer than told",
         ),
     ],
@@ -233,6 +233,14 @@ def test_what_is_made_of_the_numbers(admission: Admission, told: ServerFacts, wa
         assert "vLLM --max-num-seqs" in finding.detail
         assert "turned away by nginx, served by uvicorn" in finding.detail
         assert "no Retry-After" in finding.detail
+
+
+def test_the_command_line_tells_where_the_server_does_not() -> None:
+    process = ProcessFacts(pid=1, started_at=0.0, command=(), sequences=2)
+    told = dataclasses.replace(facts(concurrency=2), process=process)
+    assert coupling_findings([FOUR], Admission(admitted=bound(4, exact=False), runs=bound(2)), told, wanted=None) == ()
+    (finding,) = coupling_findings([FOUR], Admission(admitted=bound(4, exact=False), runs=bound(3)), told, wanted=None)
+    assert finding.title == "the engine was seen to run 3 requests at once, and its command line tells 2"
 
 
 def test_requests_that_only_wait_are_a_note_where_we_send_more() -> None:

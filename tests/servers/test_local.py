@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import socket
 import subprocess
@@ -17,9 +18,11 @@ import psutil
 import pytest
 
 from pytest_mtp.core.facts import Endpoint, ProcessFacts, ServerFacts, SpecDecode
+from pytest_mtp.core.protocols import Client
 from pytest_mtp.selftest.server import FakeServer
 from pytest_mtp.servers import listening, local
 from pytest_mtp.servers.command_line import hints, masked
+from pytest_mtp.servers.engines import registry
 from pytest_mtp.servers.engines.fake import Fake
 from pytest_mtp.servers.engines.generic import Generic
 from pytest_mtp.servers.launch import launch
@@ -102,6 +105,23 @@ def test_a_launched_fake_is_found_with_its_flags(tmp_path: Path) -> None:
         assert abs(process.started_at - psutil.Process(process.pid).create_time()) < 1
     finally:
         server.stop()
+
+
+class Untold(Fake):
+    """Tells nothing of how many it runs at once, as vLLM does."""
+
+    def facts(self, client: Client, facts: ServerFacts) -> ServerFacts:
+        return dataclasses.replace(super().facts(client, facts), sequences=None, concurrency=4)
+
+
+@pytest.mark.parametrize(("workers", "sent"), [(1, 1), (64, 4)])
+def test_no_more_is_sent_at_once_than_the_command_line_lets_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, sent: int
+) -> None:
+    monkeypatch.setitem(registry._ENGINES, "fake", Untold())
+    server = launch("fake", run_dir=tmp_path, params={"workers": workers}, timeout_s=30)
+    server.stop()
+    assert server.facts.concurrency == sent
 
 
 def test_paths_are_made_absolute_against_the_folder_of_the_process_and_links_are_followed(start: Start, tmp_path: Path) -> None:
