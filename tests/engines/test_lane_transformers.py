@@ -130,3 +130,14 @@ def test_the_gate_is_open_for_what_such_a_server_can_show(gate: Gate, server: La
     assert {finding.severity for finding in notes} == {"note"}
     assert report.control is not None
     assert (report.control.usable, report.control.disagree_text, report.control.disagree_tokens) == (True, 0, None)
+
+
+def test_the_gate_finds_what_streams_get_wrong_under_speculation(gate: Gate, server: LaunchedServer, tmp_path: Path) -> None:
+    """A real fault of 5.24.0: the same text ends for the reason `stop` when it is streamed, and for `length` when it is not."""
+    tmp_path.joinpath("p.mtp.yaml").write_text(
+        "schema_version: 1\nsuite: p\ncases:\n  - {id: parity, check: stream_parity, severity: regression, with: {max_tokens: 8}}\n"
+    )
+    code, text, report = gate(tmp_path, "--mtp-server", server.facts.endpoint.root, "p.mtp.yaml")
+    assert code == 1, text
+    assert {blocking.code for blocking in report.gate.blocking} == {"PROTO.stream_diff"}
+    assert "the finish reason differs: unstreamed 'length', streamed 'stop'" in " ".join(text.split())
