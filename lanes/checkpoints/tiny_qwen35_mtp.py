@@ -1,4 +1,4 @@
-"""`python lanes/checkpoints/tiny_qwen35_mtp.py FOLDER exact[:NOISE]|random`: Qwen3.5's native multi-token prediction, in 29 MB.
+"""`python lanes/checkpoints/tiny_qwen35_mtp.py FOLDER exact[:NOISE]|random [WIDTH]`: Qwen3.5's native multi-token prediction, in 29 MB.
 
 The layout is that of the real checkpoints: three gated-delta layers and one of full attention, a vision tower, and the head
 under `mtp.*`. Acceptance is dialled by construction, without training. With every residual block of the trunk silenced the
@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from common import BOS, CONTEXT, EOS, VOCABULARY, Tensors, normal, only_words, write_checkpoint
 
-WIDTH, INNER, LAYERS = 64, 128, 4
+WIDTH = int(sys.argv[3]) if len(sys.argv) == 4 else 64
+INNER, LAYERS = 128, 4
 HEADS, KV_HEADS, HEAD_WIDTH = 4, 2, 32
 DELTA_HEADS, DELTA_KEY_HEADS, DELTA_WIDTH, KERNEL = 4, 2, 32, 4
 SIGHT_WIDTH, SIGHT_INNER, PATCH, PATCH_TIME, POSITIONS, MERGE = 32, 64, 16, 2, 64, 2
@@ -185,6 +186,6 @@ def main(folder: Path, mode: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if not 3 <= len(sys.argv) <= 4:
         raise SystemExit(__doc__)
     main(Path(sys.argv[1]), sys.argv[2])

@@ -24,7 +24,7 @@ cases:
   - id: drafts
     check: acceptance
     with: {max_tokens: 16, prompts: {words: [Why is the sky blue?]}}
-  - {id: cache, check: prefix_cache, with: {words: 40, prefixes: 8, max_tokens: 8}}
+  - {id: cache, check: prefix_cache, with: {words: 40, prefixes: 6, max_tokens: 8}}
 """
 NOISE = "0.05"
 """Of the draft model: few of its drafts are right, so that most requests end on a token of the target's own."""

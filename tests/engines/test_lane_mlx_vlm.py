@@ -111,6 +111,17 @@ def test_a_head_that_knows_nothing_is_dead_and_closes_the_gate(run: Callable[...
     assert "0 accepted" in done.text
 
 
+def test_a_drafter_that_the_server_silently_does_without_is_dead(run: Callable[..., Run], checkpoint: Callable[..., Path]) -> None:
+    """One of another width is left out with a line in the log; the server's settings go on naming it."""
+    narrow = checkpoint("tiny_qwen35_mtp", "exact", "48")
+    done = run("exact", f"&drafter={narrow}")
+    assert done.code == 1, done.text
+    (server,) = done.report.servers
+    assert server.details["draft_model"] == str(narrow)
+    assert server.speculation.state == "dead"
+    assert any("refused while loading" in line for line in server.speculation.evidence)
+
+
 @pytest.mark.parametrize("max_tokens", [1, 2, 3, 4, 7, 16, 33])
 @pytest.mark.parametrize("stream", [False, True], ids=["unary", "stream"])
 def test_each_reply_counts_its_drafts_to_the_token(server: LaunchedServer, max_tokens: int, stream: bool) -> None:

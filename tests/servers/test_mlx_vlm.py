@@ -103,6 +103,12 @@ def test_a_drafter_is_configured_and_that_proves_nothing(mtp):
     assert (facts.capabilities.structured, facts.capabilities.switch_off) == (False, False)
 
 
+def test_a_drafter_that_is_named_and_not_at_work_is_suspected(mtp):
+    evidence = MlxVlm().facts(mtp, bare_facts(logprobs=True)).speculation.evidence
+    assert "was it refused while loading" in evidence[-1]
+    assert not [line for line in MlxVlm().facts(mtp, bare_facts(logprobs=False)).speculation.evidence if "refused" in line]
+
+
 def test_without_a_drafter_it_says_so(plain):
     facts = MlxVlm().facts(plain, bare_facts(logprobs=True))
     assert facts.speculation.state == "inactive"

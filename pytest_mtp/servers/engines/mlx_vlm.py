@@ -28,6 +28,7 @@ _WITH_DRAFTER = (
     "response_format under speculation: refused with status 500",
     "draft counts of one reply among others: they cover the whole batch, so only a request that runs alone has its own",
 )
+_REFUSED = "its logprobs have alternatives, which no drafter at work leaves them: was it refused while loading? The log says why"
 _WITHOUT_ALTERNATIVES = "alternatives to a token: top_logprobs stay empty unless the server is started with --top-logprobs-k"
 
 
@@ -66,6 +67,8 @@ class MlxVlm(Adapter):
             "prefix_cache": settings.get("apc_enabled") is True,
         }
         seen = facts.capabilities
+        if text(settings.get("draft_model")) and seen.logprobs:
+            speculation = dataclasses.replace(speculation, evidence=(*speculation.evidence, _REFUSED))
         lines = (*_ALWAYS, *(_WITH_DRAFTER if drafts else () if seen.logprobs else (_WITHOUT_ALTERNATIVES,)))
         context = count(health.get("effective_context_limit")) or count(health.get("loaded_context_size"))
         return dataclasses.replace(
