@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import http.client
 import http.server
-import json
-import os
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from pytest_mtp.core.facts import ServerFacts
 from pytest_mtp.core.run import RunReport
 from pytest_mtp.core.verdict import Verdict
 from pytest_mtp.servers.demo.assemble import assemble
@@ -33,15 +30,16 @@ cases:
 """
 
 
-def gate(folder: Path, url: str) -> tuple[RunReport, Mapping[str, Verdict]]:
+Gate = Callable[..., tuple[int, str, RunReport]]
+
+
+def asked(gate: Gate, folder: Path, url: str) -> tuple[ServerFacts, Mapping[str, Verdict]]:
     """One run as a user types it."""
     folder.joinpath("server.mtp.yaml").write_text(SUITE)
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "GITHUB_"))}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--mtp-server", url, "server.mtp.yaml"]
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    report = RunReport.from_dict(json.loads((folder / ".mtp" / "mtp-report.json").read_text()))
-    return report, {case.verdict.case_id: case.verdict for case in report.cases}
+    code, text, report = gate(folder, "--mtp-server", url, "server.mtp.yaml")
+    assert code == 0, text
+    (server,) = report.servers
+    return server, {case.verdict.case_id: case.verdict for case in report.cases}
 
 
 def numbers(verdict: Verdict) -> dict[str, tuple[float | None, bool]]:
@@ -105,9 +103,8 @@ def started(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Launched
 
 
 @pytest.mark.parametrize("started", [2], indirect=True)
-def test_the_demo_is_what_it_says_and_runs_two_at_once(started: LaunchedServer, tmp_path: Path) -> None:
-    report, verdicts = gate(tmp_path, started.facts.endpoint.root)
-    (server,) = report.servers
+def test_the_demo_is_what_it_says_and_runs_two_at_once(started: LaunchedServer, gate: Gate, tmp_path: Path) -> None:
+    server, verdicts = asked(gate, tmp_path, started.facts.endpoint.root)
     assert server.process is not None
     assert server.process.pid == started.facts.pid
     assert server.process.model_path == str(assemble())
@@ -119,16 +116,15 @@ def test_the_demo_is_what_it_says_and_runs_two_at_once(started: LaunchedServer, 
 
 
 @pytest.mark.parametrize("started", [1], indirect=True)
-def test_a_proxy_that_admits_four_before_an_engine_that_runs_one_is_reported(started: LaunchedServer, tmp_path: Path) -> None:
+def test_a_proxy_that_admits_four_before_an_engine_that_runs_one_is_reported(started: LaunchedServer, gate: Gate, tmp_path: Path) -> None:
     with door(started.facts.endpoint.root, 4) as url:
-        report, verdicts = gate(tmp_path, url)
+        server, verdicts = asked(gate, tmp_path, url)
     assert numbers(verdicts["admission"]) == {"requests_admitted": (4.0, True), "requests_run_at_once": (1.0, True)}
     (finding,) = verdicts["admission"].findings
     assert (finding.code, finding.severity) == ("PERF.admission", "note")
     assert "admits 4 requests at once, and the engine runs 1" in finding.title
     assert "llama.cpp -np/--parallel" in finding.detail
     assert verdicts["identity"].findings == ()
-    (server,) = report.servers
     assert server.process is not None
     assert server.process.pid == started.facts.pid  # found below the process that listens, which started it
     assert any("the server that it started is" in line for line in server.evidence)
