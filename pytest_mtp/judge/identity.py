@@ -136,7 +136,7 @@ def _speculation(facts: ServerFacts, process: ProcessFacts) -> Iterator[Finding]
 
 def _sequences(facts: ServerFacts, process: ProcessFacts) -> Iterator[Finding]:
     if process.sequences and facts.sequences and process.sequences != facts.sequences:
-        title = f"the command line sets {process.sequences} requests at once, and the server tells {facts.sequences}"
+        title = f"requests at once: the command line sets {process.sequences}, and the server tells {facts.sequences}"
         yield _finding("ID.process", "note", title)
 
 

@@ -107,7 +107,11 @@ STRANGE = {
         ("ID.process", "regression"),
         "switched speculation on",
     ),
-    "other width": (facts(process(sequences=4), sequences=8), ("ID.process", "note"), "sets 4 requests at once, and the server tells 8"),
+    "other width": (
+        facts(process(sequences=4), sequences=8),
+        ("ID.process", "note"),
+        "requests at once: the command line sets 4, and the server tells 8",
+    ),
     "another answers": (facts(details={"reply_model": "llama"}), ("ID.model", "note"), "'llama' wrote it"),
 }
 
