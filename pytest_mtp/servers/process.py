@@ -85,7 +85,7 @@ class ChildProcess:
 
     def alive(self) -> bool:
         """The program runs."""
-        return not self._ended.is_set()
+        return not self._ended.is_set() and self._leash.poll() is None
 
     def ended_within(self, seconds: float) -> bool:
         """Wait for its end. A dying program drops its connections a moment before its end can be seen."""
@@ -93,6 +93,8 @@ class ChildProcess:
 
     def exit_code(self) -> int | None:
         """Of the program, negative for a signal; None while it runs, or where nobody could tell."""
+        if self._leash.poll() is not None:
+            self._listener.join(_MARGIN_S)  # its last word may still be on its way
         return self._exit
 
     def log_tail(self, lines: int = 20) -> str:
@@ -139,9 +141,9 @@ class ChildProcess:
                 elif word == "exit":
                     self._exit = int(number)
                     self._ended.set()
+        self._ended.set()
         if self._exit is None:
             sweep(self._mark)
-        self._ended.set()
         self._known.set()
 
     def _read_pid(self) -> int:

@@ -60,8 +60,6 @@ def first_reply(door: Door) -> Reply:
     """
     child, stranger, last = door.child, False, None
     while child.alive():
-        if time.monotonic() > door.deadline:
-            raise NotReadyError(f"was not ready after {door.limit_s:g} s{_met(door.port, last, stranger=stranger)}")
         holder = _holder(door)
         stranger = stranger or holder == "stranger"
         if holder == "ours":
@@ -71,6 +69,8 @@ def first_reply(door: Door) -> Reply:
             last = answer if isinstance(answer, Fault) else None
             if last and last.kind not in _PATIENT and not child.ended_within(_DYING_S):
                 raise NotReadyError(_refusal(door, last))
+        if time.monotonic() > door.deadline:
+            raise NotReadyError(f"was not ready after {door.limit_s:g} s{_met(door.port, last, stranger=stranger)}")
         time.sleep(_POLL_S)
     if listens("127.0.0.1", door.port) or _TAKEN.search("\n".join(telling_lines(child.log))) or _TAKEN.search(child.log_tail(40)):
         raise PortTakenError
