@@ -36,9 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--api-key-env", metavar="VAR", help="name of the variable that holds the key")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one request (default 60)")
     parser.add_argument("--checkpoint", metavar="PATH", help="the files that the server should be serving")
-    parser.add_argument(
-        "--quick", action="store_true", help="the control alone: under what conditions it drafts is not probed, nor its door"
-    )
+    parser.add_argument("--quick", action="store_true", help="without the probes of the conditions under which it drafts, and of its door")
     parser.set_defaults(run=run)
 
 

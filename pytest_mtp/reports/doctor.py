@@ -39,8 +39,14 @@ def _sections(report: RunReport) -> Iterator[tuple[str, Sequence[str]]]:
     if report.servers:
         yield "offers", _offers(report.servers[0])
         yield "not offered", report.servers[0].not_offered[:_MOST]
-    yield "found", [f"{finding.severity} {finding.code}: {own_words(finding.title)}" for finding in findings(report)[:_MOST]] or ["nothing"]
+    yield "found", _found(report)
     yield "next", [f"{at}. {step}" for at, step in enumerate(next_steps(report)[:_MOST], 1)]
+
+
+def _found(report: RunReport) -> list[str]:
+    if not report.servers:
+        return [f"critical {block.code}: {own_words(block.title)}" for block in report.gate.blocking]
+    return [f"{finding.severity} {finding.code}: {own_words(finding.title)}" for finding in findings(report)[:_MOST]] or ["nothing"]
 
 
 def _server(facts: ServerFacts) -> list[str]:
@@ -79,7 +85,7 @@ def _speculation(facts: ServerFacts) -> list[str]:
     method = f", {spec.method}" if spec.method else ""
     depth = f", depth {spec.depth}" if spec.depth else ""
     counts = _counts(spec.acceptance) if spec.acceptance else ""
-    return [f"{spec.state.upper()}{method}{depth}{counts}", *(f"by {reason}" for reason in spec.evidence[:3])]
+    return [f"{spec.state.upper()}{method}{depth}{counts}", *(f"by {reason}" for reason in spec.evidence[:4])]
 
 
 def _counts(counts: Acceptance) -> str:
