@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pytest_mtp.checks.instrumented import Instrumented
 from pytest_mtp.checks.speculation import Meter, evidence_of_speculation, ledger
-from pytest_mtp.checks.stepwise import StepCheck, step_check
+from pytest_mtp.checks.stepwise import StepCheck, joined, parity_finding, step_check
 from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.case import Expect
 from pytest_mtp.core.codes import severity_of
@@ -138,18 +138,13 @@ def _tokens(exchange: Exchange) -> tuple[int | str, ...]:
 
 
 def _stepwise(context: CheckContext, exchanges: dict[str, list[Exchange]]) -> StepCheck:
-    """Every stepwise prompt; a reason is kept only when nothing at all was compared."""
+    """Every stepwise prompt."""
     parts = [
         step_check(exchanges[prompt.id][0], context.server.engine, context.ask_alone, positions=STEP_POSITIONS)
         for prompt in PROMPTS
         if prompt.stepwise
     ]
-    return StepCheck(
-        checked=sum(part.checked for part in parts),
-        material=tuple(step for part in parts for step in part.material),
-        neartie=tuple(step for part in parts for step in part.neartie),
-        reason="" if any(part.checked for part in parts) else "; ".join(dict.fromkeys(part.reason for part in parts)),
-    )
+    return joined(parts)
 
 
 def _unusable(judgements: dict[str, list[Judgement]]) -> str:
@@ -176,9 +171,9 @@ def _findings(
         title = f"{text} of {len(PROMPTS)} prompts got different texts at temperature 0 ({REPEATS} repeats each)"
         findings.append(Finding(code="CTRL.unstable", severity=severity_of("CTRL.unstable"), title=title))
     if steps.material:
-        findings.append(_parity("SPEC.parity.material", steps, "tokens that the model itself would not choose"))
+        findings.append(parity_finding("SPEC.parity.material", steps, "tokens that the model itself would not choose"))
     elif steps.neartie:
-        findings.append(_parity("SPEC.parity.neartie", steps, "tokens that differ at a near-tie"))
+        findings.append(parity_finding("SPEC.parity.neartie", steps, "tokens that differ at a near-tie"))
     if speculation.state == "dead":
         findings.append(Finding(code="SPEC.dead", severity="critical", title="speculation is dead", detail="\n".join(speculation.evidence)))
     return findings
@@ -204,19 +199,3 @@ def _serving_faults(judgements: dict[str, list[Judgement]]) -> list[Finding]:
             if finding.severity == "critical" and not finding.code.startswith(("INFRA.", "GEN.degenerate.loop")):
                 seen.setdefault(finding.code, finding)
     return list(seen.values())
-
-
-def _parity(code: str, steps: StepCheck, words: str) -> Finding:
-    shown: Sequence[object] = steps.material or steps.neartie
-    lines = [
-        f"after {step.prefix!r}: answered {step.emitted!r}, alone it chooses {step.chosen!r} "
-        f"({'at least ' if step.at_least else ''}{step.gap_nats:.2f} nats apart)"
-        for step in (steps.material or steps.neartie)[:6]
-    ]
-    return Finding(
-        code=code,
-        severity=severity_of(code),
-        title=f"{len(shown)} of {steps.checked} {words}",
-        detail="\n".join(lines),
-        evidence={"steps": [step.to_dict() for step in (steps.material or steps.neartie)[:20]]},
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import cast
 
@@ -9,6 +10,7 @@ from pytest_mtp.checks.drafting_conditions import Condition, greedy, long_text, 
 from pytest_mtp.checks.drafting_findings import INFRA_KINDS, Seen, findings_of, measures_of, not_reached
 from pytest_mtp.checks.instrumented import Instrumented
 from pytest_mtp.checks.speculation import Meter, evidence_of_speculation, ledger, traffic
+from pytest_mtp.checks.stepwise import joined, parity_finding, step_check
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.errors import NotOffered
@@ -22,6 +24,7 @@ from pytest_mtp.judge.gate import by_severity, harms
 def run(case: Case, context: CheckContext) -> Verdict:
     """The caller holds the exclusive lease, so that the counters move by our own requests alone."""
     given = case.params
+    continues = context.control().step_checked > 0  # before the counters are read: where it is not known yet, it sends requests
     max_tokens = cast("int", given.get("max_tokens", 48))
     room = _Room(context)
     baseline = room.look(greedy(max_tokens))
@@ -42,9 +45,15 @@ def run(case: Case, context: CheckContext) -> Verdict:
             return _verdict(case, room, findings, measures, blocked=seen)
         findings += findings_of(seen, baseline, method=state.method)
         measures += measures_of(seen)
+        if condition.stepwise and continues:
+            findings += room.parity(seen)
     if not text:
         measures.append(not_reached("long", f"a context of {length} tokens leaves no room for a long prompt"))
     return _verdict(case, room, findings, measures)
+
+
+POSITIONS = 6
+"""One-token continuations for each answer of a condition whose answers can be nothing but the greedy ones."""
 
 
 class _Room:
@@ -72,6 +81,17 @@ class _Room:
         if seen.fails and condition.name != "greedy":
             seen = seen.held_against(self._without(exchanges[-1].ask))
         return seen
+
+    def parity(self, seen: Seen) -> list[Finding]:
+        """Sampled answers that the model itself would never give: the verify step of sampled drafts is broken."""
+        start, engine = len(self.exchanges), self.context.server.engine
+        parts = [step_check(each, engine, self._alone, positions=POSITIONS, continues=True) for each in seen.exchanges if each.reply]
+        self._meter.moved(self.exchanges[start:])  # their tokens belong to no condition
+        steps = joined(parts)
+        if not steps.material:
+            return []
+        words = f"tokens {seen.condition.words} that the model itself would never choose there"
+        return [dataclasses.replace(parity_finding("SPEC.parity.material", steps, words), where=seen.condition.name)]
 
     def _without(self, ask: Ask) -> Exchange | None:
         plain = self.context.server.engine.unspeculated(ask)

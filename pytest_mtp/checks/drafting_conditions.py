@@ -31,6 +31,10 @@ TOOL: Mapping[str, Json] = {
     },
 }
 
+LOW = 0.01
+"""A temperature at which a token 1 nat below the best comes once in e^100 times, and which is sampled all the same: with it a
+sampling path can be held against greedy continuations."""
+
 _WORDS_A_TOKEN = 0.75
 _WORDS_A_TOKEN_AT_LEAST = 0.4
 _ROOM_KEPT = 64
@@ -44,12 +48,16 @@ _WHERE = ("near the harbour", "behind the station", "in the old town", "by the r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """`name` is the stratum of its figures, `words` complete a sentence, `advice` is for who loses drafts under it."""
+    """`name` is the stratum of its figures, `words` complete a sentence, `advice` is for who loses drafts under it.
+
+    `stepwise`: its answers can be nothing but the greedy ones, and are held against one-token continuations.
+    """
 
     name: str
     words: str
     asks: tuple[Ask, ...]
     advice: str = ""
+    stepwise: bool = False
 
 
 def greedy(max_tokens: int) -> Condition:
@@ -63,9 +71,17 @@ def others(baseline: Condition, *, temperature: float, long_text: str) -> list[C
     asks = baseline.asks
     found = [
         Condition(
+            name="sampled_low",
+            words=f"at temperature {LOW:g}",
+            asks=tuple(dataclasses.replace(_sampled(ask, LOW), top_logprobs=2) for ask in asks),
+            advice="These answers are the greedy ones, so its acceptance rule fails as soon as tokens are sampled: look for its option, "
+            "try depth 1 or a newer engine, and look at the words of sampled answers.",
+            stepwise=True,
+        ),
+        Condition(
             name="sampled",
             words=f"at temperature {temperature:g}",
-            asks=tuple(dataclasses.replace(ask, sampling=dataclasses.replace(ask.sampling, temperature=temperature)) for ask in asks),
+            asks=tuple(_sampled(ask, temperature) for ask in asks),
             advice="Either its acceptance rule knows greedy decoding alone (look for an option, or a newer engine), or the model is so "
             "undecided on these questions that no draft can be right.",
         ),
@@ -121,6 +137,10 @@ def _sentence(number: int) -> str:
 
 def _ask(question: str, max_tokens: int) -> Ask:
     return Ask(messages=_say(question), sampling=Sampling(temperature=0.0, max_tokens=max_tokens))
+
+
+def _sampled(ask: Ask, temperature: float) -> Ask:
+    return dataclasses.replace(ask, sampling=dataclasses.replace(ask.sampling, temperature=temperature))
 
 
 def _say(words: str) -> tuple[Mapping[str, Json], ...]:

@@ -13,10 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pytest_mtp.core.ask import Ask
+from pytest_mtp.core.codes import severity_of
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.protocols import Engine
 from pytest_mtp.core.record import Record
 from pytest_mtp.core.reply import Reply
+from pytest_mtp.core.verdict import Finding
 
 MATERIAL_GAP_NATS = 1.0
 """Kernels of different batch shape move a logprob by hundredths of a nat, low-bit ones by a tenth; a whole nat is no noise."""
@@ -50,8 +52,14 @@ class StepCheck(Record):
     reason: str = ""
 
 
-def step_check(exchange: Exchange, engine: Engine, ask: Callable[[Ask], Exchange], *, positions: int) -> StepCheck:
-    """Compare up to `positions` tokens of one temperature-0 answer. `ask` sends one request and nothing beside it."""
+def step_check(
+    exchange: Exchange, engine: Engine, ask: Callable[[Ask], Exchange], *, positions: int, continues: bool = False
+) -> StepCheck:  # fmt: skip
+    """Compare up to `positions` tokens of one temperature-0 answer. `ask` sends one request and nothing beside it.
+
+    `continues`: it was seen before that the server continues an assistant message, so that disagreement at every position
+    is no sign of an answer that is begun anew.
+    """
     reply = exchange.reply
     if reply is None or not reply.text:
         return StepCheck(reason="the answer to check is empty")
@@ -74,7 +82,34 @@ def step_check(exchange: Exchange, engine: Engine, ask: Callable[[Ask], Exchange
         answer = ask(one).reply
         if answer is not None and answer.logprobs and answer.logprobs[0].top:
             continued.append((place, answer))
-    return _compare(tokens, _same_tokenisation(continued))
+    return _compare(tokens, _same_tokenisation(continued), continues=continues)
+
+
+def joined(parts: Sequence[StepCheck]) -> StepCheck:
+    """Several answers as one; a reason is kept only where nothing at all was compared."""
+    return StepCheck(
+        checked=sum(part.checked for part in parts),
+        material=tuple(step for part in parts for step in part.material),
+        neartie=tuple(step for part in parts for step in part.neartie),
+        reason="" if any(part.checked for part in parts) else "; ".join(dict.fromkeys(part.reason for part in parts)),
+    )
+
+
+def parity_finding(code: str, steps: StepCheck, words: str) -> Finding:
+    """The steps that differ: the material ones, else the near-ties."""
+    shown = steps.material or steps.neartie
+    lines = [
+        f"after {step.prefix!r}: answered {step.emitted!r}, alone it chooses {step.chosen!r} "
+        f"({'at least ' if step.at_least else ''}{step.gap_nats:.2f} nats apart)"
+        for step in shown[:6]
+    ]
+    return Finding(
+        code=code,
+        severity=severity_of(code),
+        title=f"{len(shown)} of {steps.checked} {words}",
+        detail="\n".join(lines),
+        evidence={"steps": [step.to_dict() for step in shown[:20]]},
+    )
 
 
 def _places(tokens: Sequence[str], positions: int) -> list[int]:
@@ -96,12 +131,12 @@ def _same_tokenisation(continued: Sequence[tuple[int, Reply]]) -> list[tuple[int
     return [pair for pair, offset in zip(continued, offsets, strict=True) if offset in (None, usual[0][0])]
 
 
-def _compare(tokens: Sequence[str], continued: Sequence[tuple[int, Reply]]) -> StepCheck:
+def _compare(tokens: Sequence[str], continued: Sequence[tuple[int, Reply]], *, continues: bool) -> StepCheck:
     if not continued:
         return StepCheck(reason="no continuation came with logprobs")
     steps = [_step(tokens, place, reply) for place, reply in continued]
     different = [step for step in steps if step.emitted != step.chosen]
-    if len(steps) - len(different) < LEAST_AGREEMENT * len(steps):
+    if not continues and len(steps) - len(different) < LEAST_AGREEMENT * len(steps):
         return StepCheck(reason="the server restarts an assistant message instead of continuing it")
     return StepCheck(
         checked=len(steps),

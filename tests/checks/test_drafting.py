@@ -19,9 +19,10 @@ from pytest_mtp.core.verdict import Verdict
 from pytest_mtp.judge.degeneration.loops import find_loop
 from tests.checks.simulated import Simulated
 
-CONDITIONS = ("greedy", "sampled", "tools", "structured", "long")
+CONDITIONS = ("greedy", "sampled_low", "sampled", "tools", "structured", "long")
 KNOWN: Mapping[str, Callable[[Ask], bool]] = {
-    "sampled": lambda ask: bool(ask.sampling.temperature),
+    "sampled_low": lambda ask: 0 < (ask.sampling.temperature or 0) < 0.1,
+    "sampled": lambda ask: (ask.sampling.temperature or 0) > 0.1,
     "tools": lambda ask: bool(ask.tools),
     "structured": lambda ask: ask.response_format is not None,
     "long": lambda ask: len(str(ask.messages[0]["content"])) > 1000,
@@ -95,7 +96,7 @@ def note(found: Verdict, condition: str) -> str:
 def test_a_drafter_that_never_stops_is_not_accused(tells: set[str]) -> None:
     server = Server(tells=frozenset(tells))
     found = verdict(server)
-    assert (found.outcome, found.findings, found.exchanges) == ("PASS", (), 10)
+    assert (found.outcome, found.findings, found.exchanges) == ("PASS", (), 12)
     assert tuple(values(found)) == CONDITIONS
     assert all(value is not None and value > 0 for value in values(found).values())
     asked = {name: [ask for ask in server.asked if known(ask)] for name, known in KNOWN.items()}
@@ -252,8 +253,10 @@ def test_short_replies_prove_nothing() -> None:
 
 def test_each_condition_differs_from_the_baseline_in_one_thing() -> None:
     baseline = greedy(48)
-    sampled, tools, structured, long = others(baseline, temperature=0.7, long_text="Once. Twice.")
+    low, sampled, tools, structured, long = others(baseline, temperature=0.7, long_text="Once. Twice.")
     plain = baseline.asks[0]
+    assert low.stepwise
+    assert dataclasses.replace(low.asks[0], sampling=plain.sampling, top_logprobs=None) == plain
     assert dataclasses.replace(sampled.asks[0], sampling=plain.sampling) == plain
     assert sampled.asks[0].sampling.temperature == 0.7
     assert dataclasses.replace(tools.asks[0], tools=()) == plain

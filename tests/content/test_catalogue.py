@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from pytest_mtp.checks.admission import REQUESTS
+from pytest_mtp.checks.drafting import POSITIONS
 from pytest_mtp.checks.drafting_conditions import greedy, others
 from pytest_mtp.checks.kinds import PROBES
 from pytest_mtp.checks.probes.probe import Probe
@@ -57,7 +58,8 @@ def requests_of(case: Case) -> int:
         return 0
     if case.check == "drafting":
         baseline = greedy(8)
-        return len(baseline.asks) + sum(len(each.asks) for each in others(baseline, temperature=0.8, long_text="long"))
+        conditions = others(baseline, temperature=0.8, long_text="long")
+        return len(baseline.asks) + sum(len(each.asks) * (1 + POSITIONS * each.stepwise) for each in conditions)
     if case.check == "admission":
         requests = case.params.get("requests", REQUESTS)
         assert isinstance(requests, int)

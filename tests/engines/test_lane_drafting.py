@@ -14,7 +14,7 @@ from pytest_mtp.core.verdict import Measure, Verdict
 pytestmark = pytest.mark.engine
 
 Gate = Callable[..., tuple[int, str, RunReport]]
-CONDITIONS = ("greedy", "sampled", "tools", "structured", "long")
+CONDITIONS = ("greedy", "sampled_low", "sampled", "tools", "structured", "long")
 
 
 def drafting(gate: Gate, folder: Path, words: str, *, more: str = "") -> tuple[int, str, Verdict]:
