@@ -118,7 +118,12 @@ _JUDGED = table_of(
         "The parser had nothing to parse; look at the model and its template.",
     ),
     ("TOOL.wire", "critical", "A call on the wire breaks the protocol", "Look at the tool parser of the server."),
-    ("TOOL.name", "critical", "A call of a tool that was not offered", "Parser or template."),
+    (
+        "TOOL.name",
+        "critical",
+        "A call of a tool that was not offered",
+        "Parser or template; a clean name may be an invention of the model.",
+    ),
     ("TOOL.id", "critical", "A call id is missing or used twice", "Clients match results to calls by it."),
     (
         "TOOL.args_empty",

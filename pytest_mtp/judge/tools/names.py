@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from pytest_mtp.core.ask import Ask
-from pytest_mtp.core.case import CaseSeverity
+from pytest_mtp.core.case import CaseSeverity, Severity
 from pytest_mtp.core.errors import nearest
 from pytest_mtp.core.reply import Reply
 from pytest_mtp.core.verdict import Finding
@@ -21,7 +21,11 @@ _SHORTEST_PIECE = 4
 
 
 def name_finding(call: ReadCall, reply: Reply, ask: Ask, case_severity: CaseSeverity) -> Finding:
-    """Critical, unless the request or the reasoning shows that the model brought up the name, which no parser mangled."""
+    """Critical where a parser mangled the name, or a call could not be at all.
+
+    A name that the request or the reasoning holds was brought up by the model. Any other clean name may be the model's invention
+    too, since few servers hold names to those that were offered: then it is as grave as a miss of the case.
+    """
     offered = offer_of(ask).tools
     name = call.name
     evidence = {"name": kept(name), "offered": list(offered)[:40]}
@@ -36,7 +40,8 @@ def name_finding(call: ReadCall, reply: Reply, ask: Ask, case_severity: CaseSeve
     title = f"{call.where} is of {shown}" + (f": {debris}" if debris else f", which was not offered{nearest(name, offered)}")
     if source:
         title = f"{title}; {source} names it, so the model brought it up"
-    return found("TOOL.name", title, case_severity, severity="model" if source else None, where=call.where, evidence=evidence)
+    severity: Severity = "model" if source else "critical" if debris else case_severity
+    return found("TOOL.name", title, case_severity, severity=severity, where=call.where, evidence=evidence)
 
 
 def _debris(name: str, offered: Iterable[str]) -> str:
