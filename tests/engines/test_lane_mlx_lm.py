@@ -95,7 +95,7 @@ def test_a_draft_model_corrupts_its_prefix_cache_and_that_closes_the_gate(run: C
     code, text, drafting = run(drafter=True)
     assert code == 1, text
     assert {(blocking.code, blocking.node_id.rpartition("::")[2]) for blocking in drafting.gate.blocking} == {("CTRL.cache", "cache")}
-    assert "with a cache hit the answers to" in " ".join(text.split())
+    assert "CTRL.cache: with a cache hit" in " ".join(text.split())
 
 
 def test_the_control_sees_that_it_disagrees_with_itself_at_temperature_0(run: Callable[..., Ran]) -> None:
@@ -124,6 +124,17 @@ def test_logprobs_and_ids_come_unstreamed_alone(server: LaunchedServer, stream: 
     assert reply.usage is not None
     assert reply.usage.completion_tokens == 4
     assert len([token for token in reply.logprobs if token.token_id is not None and len(token.top) == 2]) == (0 if stream else 4)
+
+
+def test_the_probe_of_logprobs_finds_that_they_name_other_tokens(
+    tmp_path: Path, server: LaunchedServer, gate: Callable[..., Ran]
+) -> None:  # fmt: skip
+    """Another real fault of 0.32.2: with three alternatives or more, an unsorted first stands for the chosen token."""
+    tmp_path.joinpath("p.mtp.yaml").write_text("schema_version: 1\nsuite: p\ncases:\n  - {id: logprobs, check: logprobs}\n")
+    code, text, report = gate(tmp_path, "--mtp-server", server.facts.endpoint.root, "p.mtp.yaml")
+    assert code == 1, text
+    assert {blocking.code for blocking in report.gate.blocking} == {"PROTO.logprobs"}
+    assert "chosen at temperature 0" in " ".join(text.split())
 
 
 def test_one_request_can_do_without_drafts(server: LaunchedServer) -> None:

@@ -29,6 +29,7 @@ _NOT_OFFERED = (
     "configuration of speculation: no page tells whether there is a draft model",
     "counters and load of the server: there is no /metrics",
     "logprobs in streams: asked for, they are left out; replies that are not streamed have them",
+    "logprobs with three alternatives or more: the one that stands for the chosen token may be any of them (0.32.2)",
     "tool_choice: ignored, required and none change nothing",
     "response_format: ignored",
     "continuing an assistant message: every chat opens a new turn, and continue_final_message is refused",
