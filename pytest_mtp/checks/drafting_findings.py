@@ -21,8 +21,8 @@ INFRA_KINDS = frozenset({"connect", "tls", "timeout", "reset", "auth", "not_foun
 """Faults that say nothing about the condition: no answer was to be had. The others are the server's word on it."""
 
 COLLAPSED = 0.1
-"""Share of the baseline's acceptance below which it has broken down. Sampling lowers it lawfully, but not to a hundredth, which is
-what two real servers showed: 0 of 154 drafts at temperature 0.8, and 1 of 366."""
+"""Share of the baseline's acceptance below which it has broken down. Sampling lowers it lawfully, but hardly so far: a real server that
+verifies sampled drafts wrongly accepted 1 of 366, and so may a model that is undecided everywhere (0 of 154)."""
 
 LEAST_EXPECTED = 8
 """Accepted drafts that the baseline would give; with 8 expected none comes by chance in e^-8, three runs in ten thousand."""
