@@ -5,8 +5,8 @@
 Profiles: those whose engine has a lane here (llamacpp, mlx-lm, mlx-vlm, transformers, vllm), demo and fake. Each start waits
 for a real token and for the probes of a session; each stop for the last process. Of the kills one third each hits the
 server, its leash, and a process that launched it (a script of its own). What is counted as lost: a process that still runs
-10 s after a stop or a kill (orphan), a port on which somebody still listens then, or a start that another program's port
-cost (clash), and a log that is missing or empty after a start that had come up (log).
+after a stop, or 10 s longer after a kill than the grace of its profile (orphan), a port on which somebody still listens then,
+or a start that another program's port cost (clash), and a log that is missing or empty after a start that had come up (log).
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from pytest_mtp.servers.demo.hf import hf_folder
 from pytest_mtp.servers.launch import launch, launch_names, launch_profile
 from pytest_mtp.servers.launched import LaunchedServer
 from pytest_mtp.servers.listening import listeners
-from pytest_mtp.servers.process import LEASH_NAME
+from pytest_mtp.servers.process import GRACE_S, LEASH_NAME
 
 LANES = Path(__file__).parents[1] / "lanes"
 MARK = "LAUNCHING_BENCHMARK"
-PATIENCE_S = 10
+PATIENCE_S = 10.0
 KNOWN = ("fake", "demo", "llamacpp", "mlx-lm", "mlx-vlm", "transformers", "vllm")
 
 
@@ -102,6 +102,14 @@ def start(name: str, params: dict[str, Json], logs: Path) -> LaunchedServer:
     return launch_profile(load_profile(name), run_dir=logs, params=params, timeout_s=300)
 
 
+def grace_of(name: str) -> float:
+    """What the leash gives a server whose launcher was killed."""
+    if name in launch_names():
+        return GRACE_S
+    profile = load_profile(name)
+    return profile.stop_grace_s * len(profile.stop_signals)
+
+
 def family() -> Iterator[psutil.Process]:
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -110,8 +118,8 @@ def family() -> Iterator[psutil.Process]:
                 yield process
 
 
-def wait_for_nobody() -> int:
-    deadline = time.monotonic() + PATIENCE_S
+def wait_for_nobody(grace_s: float = 0) -> int:
+    deadline = time.monotonic() + grace_s + PATIENCE_S
     while left := list(family()):
         if time.monotonic() > deadline:
             for process in left:
@@ -183,7 +191,7 @@ def kill(params: dict[str, Json], logs: Path, tally: Tally, *, victim: str, dela
         if up:
             assert server.ended_within(60), "it outlived its kill"
             server.stop()
-    tally.orphans += wait_for_nobody()
+    tally.orphans += wait_for_nobody(grace_of(name))
     files = list(logs.glob("*.log"))
     tally.logs_lost += up and (not files or (name != "fake" and not any(file.stat().st_size for file in files)))
 
