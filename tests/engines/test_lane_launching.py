@@ -1,7 +1,7 @@
 """Every built-in profile that starts here, started and stopped in a row and killed: no orphan, no port clash, no lost log.
 
-Twenty cycles of llama.cpp, ten of mlx, three of transformers and two of vLLM, whose start takes 40 s on an idle machine. `LAUNCHING_CYCLES=20` in the environment is for all, and
-`benchmarks/launching.py` does the same and prints a table.
+Twenty cycles of llama.cpp, ten of mlx, three of transformers and two of vLLM, whose start takes 40 s on an idle machine.
+`LAUNCHING_CYCLES=20` in the environment is for all, and `benchmarks/launching.py` does the same and prints a table.
 """
 
 from __future__ import annotations
