@@ -162,7 +162,9 @@ def test_tool_choice_that_is_obeyed(memory):
         pytest.param(calling, "TOOL.none_expected", id="none is ignored"),
         pytest.param(lambda _ask: reply("It is sunny."), "TOOL.forced", id="required is ignored"),
         pytest.param(
-            lambda ask: reply("x") if ask.tool_choice == "none" else calling(ask, name="get_tide"), "TOOL.name", id="a tool of its own"
+            lambda ask: reply("x") if ask.tool_choice == "none" else calling(ask, name="get_weather</arg>"),
+            "TOOL.name",
+            id="a mangled name",
         ),
     ],
 )
