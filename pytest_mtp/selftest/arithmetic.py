@@ -55,3 +55,20 @@ def written(value: Fraction) -> str:
     if value.denominator == 1:
         return str(value.numerator)
     return f"{float(value):.6f}".rstrip("0").rstrip(".")
+
+
+_UNITS = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
+    "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]  # fmt: skip
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+
+
+def in_words(number: int) -> str:
+    """Whole numbers from 0 to 100 in English."""
+    if number < len(_UNITS):
+        return _UNITS[number]
+    if number == 100:
+        return "one hundred"
+    tens, unit = divmod(number, 10)
+    return _TENS[tens - 2] + (f"-{_UNITS[unit]}" if unit else "")

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_mtp.selftest.arithmetic import solve
+from pytest_mtp.selftest.arithmetic import in_words, solve
 from pytest_mtp.selftest.book import AnswerBook, Call
 from pytest_mtp.selftest.calling import calls_for
 from pytest_mtp.selftest.dice import pick
@@ -24,11 +24,13 @@ _ECHO = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _COUNT = re.compile(r"\bcount\b.{0,80}?\bfrom (\d{1,3}) (?:to|up to|through) (\d{1,3})\b", re.IGNORECASE)
+_COUNT_IN_WORDS = re.compile(r"\bcount from one to (?:(fifty)|one hundred) in words\b", re.IGNORECASE)
 _CODE = re.compile(
     r"\b(?:python|javascript|java|rust|c\+\+|sql|bash)\b.{0,200}\b(?:function|program|script|class|code|query)\b"
     r"|\b(?:write|implement)\b.{0,200}\b(?:function|program|script|class|code)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_FIRST_IN_WORDS = re.compile(r"\b(?:say|tell me|explain)\b[^.]{0,80}\bthen call\b", re.IGNORECASE)
 _NAMES = ("total", "count", "result", "value", "index", "item", "pair", "row", "key", "line", "width", "depth", "score", "limit", "offset")
 
 
@@ -50,7 +52,8 @@ def think(request: ChatRequest, book: AnswerBook) -> Answer:
         stratum: Stratum = "structured" if calls else _stratum(entry.answer or "")
         return Answer(content=entry.answer or "", calls=calls, reasoning=entry.reasoning, stratum=stratum)
     if calls := calls_for(request):
-        return Answer(content="", calls=calls, stratum="structured")
+        words = "I will look it up." if _FIRST_IN_WORDS.search(request.prompt) else ""
+        return Answer(content=words, calls=calls, stratum="structured")
     if request.response_format is not None:
         return Answer(content=_json(request), stratum="structured")
     if request.last_role == "tool":
@@ -71,6 +74,8 @@ def _in_words(request: ChatRequest) -> Answer:
     if span := _COUNT.search(prompt):
         numbers = range(int(span.group(1)), int(span.group(2)) + 1)
         return Answer(content=", ".join(map(str, numbers)), stratum="structured")
+    if listed := _COUNT_IN_WORDS.search(prompt):
+        return Answer(content=", ".join(map(in_words, range(1, 51 if listed.group(1) else 101))), stratum="structured")
     if _CODE.search(prompt):
         return Answer(content=_code(request.key), stratum="code")
     if (value := solve(prompt)) is not None:

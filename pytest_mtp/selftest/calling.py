@@ -72,10 +72,10 @@ def _calls_of(tool: Mapping[str, Any], prompt: str) -> list[Call]:
 
 def _named(prompt: str, tool_name: str) -> list[str]:
     """What "call TOOL for" is followed by: a list of single names, or one thing of any words."""
-    asked = re.search(rf"\b{re.escape(tool_name)} (?:for|with|on) (.{{1,200}})$", prompt.strip())
+    asked = re.search(rf"\b{re.escape(tool_name)} (?:for|with|on) (.{{1,200}})$", prompt.strip())  # its first place
     if asked is None:
         return []
-    words = asked.group(1).rstrip(".?!")
+    words = re.sub(rf",? and (?:then )?call {re.escape(tool_name)} (?:for|with|on) ", ", ", asked.group(1).rstrip(".?!"))
     listed = [part.strip() for part in re.split(r",| and (?:for |with |on )?", words)]
     return listed if all(re.fullmatch(r"[^\W\d_a-z][\w-]*", part) for part in listed) else [words]
 

@@ -24,6 +24,7 @@ WORDS: Mapping[str, Word] = {
     "streamed": Word("streamed replies alone", lambda scene, _: scene.request.stream),
     "unstreamed": Word("whole replies alone", lambda scene, _: not scene.request.stream),
     "concurrent": Word("while at least N other requests are in flight", lambda scene, least: scene.others >= least, 1),
+    "crowded": Word("once N chats have been in flight at one time", lambda scene, least: scene.crowd >= least, 9),
     "after": Word("after the first N chats", lambda scene, count: scene.visit > count, 10),
     "warm": Word("when at least N tokens of the prompt were seen before", lambda scene, least: scene.warm >= least, 1),
     "cold": Word("when no token of the prompt was seen before", lambda scene, _: scene.warm == 0),

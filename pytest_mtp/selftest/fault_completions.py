@@ -10,7 +10,8 @@ from pytest_mtp.selftest.scene import Scene
 from pytest_mtp.selftest.wire import Completion
 
 
-def _each(made: Completion, change: Callable[[Choice], Choice]) -> Completion:
+def each_choice(made: Completion, change: Callable[[Choice], Choice]) -> Completion:
+    """The same reply with each choice changed."""
     return replace(made, choices=tuple(change(choice) for choice in made.choices))
 
 
@@ -22,7 +23,7 @@ def empty_arguments(made: Completion, scene: Scene) -> Completion:
         emptied = {number for number, head in enumerate(choice.calls) if head.name in demanding}
         return choice.map_tokens(lambda token: replace(token, text="") if token.channel == "arguments" and token.call in emptied else token)
 
-    return _each(made, change)
+    return each_choice(made, change)
 
 
 def doubled_brace(made: Completion, _scene: Scene) -> Completion:
@@ -32,7 +33,7 @@ def doubled_brace(made: Completion, _scene: Scene) -> Completion:
         last = {token.call: token for step in choice.steps for token in step if token.channel == "arguments"}
         return choice.map_tokens(lambda token: replace(token, text=token.text + "}") if last.get(token.call) is token else token)
 
-    return _each(made, change)
+    return each_choice(made, change)
 
 
 def leaked_markup(made: Completion, scene: Scene) -> Completion:
@@ -49,13 +50,13 @@ def leaked_markup(made: Completion, scene: Scene) -> Completion:
         leaked = choice.map_tokens(lambda token: Token(token.text, "content") if token.call is not None else token)
         return replace(leaked, calls=(), finish="stop" if choice.finish == "tool_calls" else choice.finish)
 
-    return _each(made, change)
+    return each_choice(made, change)
 
 
 def finish_reason(made: Completion, _scene: Scene) -> Completion:
     """Each finish reason is the wrong one."""
     wrong = {"stop": "tool_calls", "tool_calls": "stop", "length": "stop"}
-    return _each(made, lambda choice: replace(choice, finish=wrong.get(choice.finish or "stop")))
+    return each_choice(made, lambda choice: replace(choice, finish=wrong.get(choice.finish or "stop")))
 
 
 def usage_mismatch(made: Completion, _scene: Scene) -> Completion:
@@ -75,22 +76,24 @@ def dropped_call(made: Completion, _scene: Scene) -> Completion:
         kept = choice.map_tokens(lambda token: replace(token, channel="hidden") if token.call == lost else token)
         return replace(kept, calls=choice.calls[:lost])
 
-    return _each(made, change)
+    return each_choice(made, change)
 
 
 def duplicate_id(made: Completion, _scene: Scene) -> Completion:
     """Every call has the id of the first."""
-    return _each(made, lambda choice: replace(choice, calls=tuple(replace(head, id=choice.calls[0].id) for head in choice.calls)))
+    return each_choice(made, lambda choice: replace(choice, calls=tuple(replace(head, id=choice.calls[0].id) for head in choice.calls)))
 
 
 def unknown_tool(made: Completion, _scene: Scene) -> Completion:
     """Every name has a namespace before it that no tool was offered under."""
-    return _each(made, lambda choice: replace(choice, calls=tuple(replace(head, name=f"functions.{head.name}") for head in choice.calls)))
+    return each_choice(
+        made, lambda choice: replace(choice, calls=tuple(replace(head, name=f"functions.{head.name}") for head in choice.calls))
+    )
 
 
 def missing_id(made: Completion, _scene: Scene) -> Completion:
     """The id of every call is null."""
-    return _each(made, lambda choice: replace(choice, calls=tuple(replace(head, id=None) for head in choice.calls)))
+    return each_choice(made, lambda choice: replace(choice, calls=tuple(replace(head, id=None) for head in choice.calls)))
 
 
 def duplicate_call(made: Completion, _scene: Scene) -> Completion:
@@ -104,7 +107,7 @@ def duplicate_call(made: Completion, _scene: Scene) -> Completion:
         head = choice.calls[-1]
         return replace(choice, steps=(*choice.steps, again), calls=(*choice.calls, replace(head, id=f"{head.id}b")))
 
-    return _each(made, change)
+    return each_choice(made, change)
 
 
 def empty_reply(made: Completion, _scene: Scene) -> Completion:
@@ -113,7 +116,7 @@ def empty_reply(made: Completion, _scene: Scene) -> Completion:
     def change(choice: Choice) -> Choice:
         return choice.map_tokens(lambda token: replace(token, channel="hidden", logprob=None) if token.channel == "content" else token)
 
-    return _each(made, change)
+    return each_choice(made, change)
 
 
 def special_tokens(made: Completion, _scene: Scene) -> Completion:
@@ -122,9 +125,9 @@ def special_tokens(made: Completion, _scene: Scene) -> Completion:
     def change(choice: Choice) -> Choice:
         return replace(choice, steps=(*choice.steps, (Token("<|im_end|>", "content"),))) if choice.finish == "stop" else choice
 
-    return _each(made, change)
+    return each_choice(made, change)
 
 
 def null_finish(made: Completion, _scene: Scene) -> Completion:
     """No reply says why it ended."""
-    return _each(made, lambda choice: replace(choice, finish=None))
+    return each_choice(made, lambda choice: replace(choice, finish=None))

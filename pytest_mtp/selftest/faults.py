@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pytest_mtp.selftest import fault_answers, fault_completions, fault_doors, fault_frames
 from pytest_mtp.selftest.conditions import CONDITION_FAULTS
 from pytest_mtp.selftest.fault import Fault
+from pytest_mtp.selftest.reports import ROWS
+from pytest_mtp.selftest.rows_calls import CALL_FAULTS
+from pytest_mtp.selftest.rows_drafts import DRAFT_FAULTS
+from pytest_mtp.selftest.rows_options import OPTION_FAULTS
+from pytest_mtp.selftest.rows_replies import REPLY_FAULTS
+from pytest_mtp.selftest.rows_serving import SERVING_FAULTS
 
 # What follows when a part of an answer is missing, depending on what was asked.
 _HALF_SAID = ("ANS.wrong", "ANS.unextractable", "ANS.json", "ANS.json_forced", "ANS.code", "ANS.length", "ANS.language", "GEN.empty")
@@ -271,4 +278,13 @@ _ROWS = (
     ),
 )
 
-FAULTS: Mapping[str, Fault] = {fault.name: fault for fault in (*_ROWS, *CONDITION_FAULTS)}
+
+def _reported(fault: Fault) -> Fault:
+    kind, reports = ROWS.get(fault.name, ("surroundings", ()))
+    return replace(fault, kind=kind, reports=reports)
+
+
+FAULTS: Mapping[str, Fault] = {
+    fault.name: _reported(fault)
+    for fault in (*_ROWS, *CONDITION_FAULTS, *CALL_FAULTS, *REPLY_FAULTS, *OPTION_FAULTS, *SERVING_FAULTS, *DRAFT_FAULTS)
+}

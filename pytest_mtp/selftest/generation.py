@@ -124,17 +124,17 @@ def generate(answer: Answer, request: ChatRequest, setting: Setting, *, budget: 
 
 def _sample(meant: Sequence[Token], answer: Answer, request: ChatRequest, start: int, seed: str) -> list[Token]:
     """Loose words are drawn; certain tokens change only where the bias forbids or favours them by name."""
-    if not is_steered(request) or not (answer.loose or request.bias):
+    if not is_steered(request) or not (answer.loose or request.bias or request.penalty):
         return list(meant)
     used: Counter[str] = Counter()
     said = []
     for position, token in enumerate(meant, start):
         text = token.text
         free = answer.loose and bool(choices_of(text))
-        if token.channel == "content" and (free or token_id(text) in request.bias):
+        if token.channel == "content" and (free or token_id(text) in request.bias or (request.penalty and used[text])):
             ranked = candidates(request.key, position, text, loose=answer.loose)
             text = choose(ranked, request, used, roll(request.key, position, seed))
-            used[text] += 1
+        used[text] += token.channel == "content"
         said.append(Token(text, token.channel, token.call))
     return said
 

@@ -11,7 +11,8 @@ from pytest_mtp.selftest.request import ChatRequest
 class Scene:
     """`turn` counts how often this conversation was asked before; `budget` is the most tokens that may come.
 
-    `visit` is the number of this chat, 1 for the first; `others` are the chats in flight beside it, `neighbour` one of them;
+    `visit` is the number of this chat, 1 for the first; `others` are the chats in flight beside it, `neighbour` one of them,
+    `crowd` the most that ever were;
     `warm` of the `prompt_tokens` were seen before, from the first on.
     """
 
@@ -20,6 +21,7 @@ class Scene:
     budget: int = 0
     visit: int = 1
     others: int = 0
+    crowd: int = 1
     neighbour: ChatRequest | None = None
     prompt_tokens: int = 0
     warm: int = 0

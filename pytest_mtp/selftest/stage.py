@@ -28,7 +28,7 @@ class Stage:
     def __init__(self) -> None:
         """Nobody was here."""
         self._turns: Counter[str] = Counter()
-        self._visits = 0
+        self._visits = self._crowd = 0
         self._present: list[Visit] = []
         self._cache = PrefixCache()
         self._lock = threading.Lock()
@@ -40,6 +40,7 @@ class Stage:
             self._visits += 1
             visit = Visit(request, self._visits)
             self._present.append(visit)
+            self._crowd = max(self._crowd, len(self._present))
         try:
             yield visit
         finally:
@@ -67,6 +68,6 @@ class Stage:
             others = [other for other in self._present if other is not visit]
         neighbour = next((other.request for other in others if other.request.key != request.key), None)
         return Scene(
-            request=request, turn=turn, visit=visit.number, others=len(others), neighbour=neighbour,
+            request=request, turn=turn, visit=visit.number, others=len(others), crowd=self._crowd, neighbour=neighbour,
             prompt_tokens=len(pieces), warm=warm,
         )  # fmt: skip

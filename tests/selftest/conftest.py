@@ -103,8 +103,8 @@ class Talk:
         """The whole reply to one of `PROMPTS`, without what may differ between two honest servers."""
         reply = self.post(body_for(**(PROMPTS[name] | fields)))
         reply.get("usage", {}).pop("prompt_tokens_details", None)  # what the cache holds depends on who asked before
-        for name in ("cache_n", "prompt_n"):
-            reply.get("timings", {}).pop(name, None)
+        for count in ("cache_n", "prompt_n"):
+            reply.get("timings", {}).pop(count, None)
         return {key: value for key, value in reply.items() if key not in ("id", "created")}
 
     def choice(self, prompt: str, **fields: Any) -> dict[str, Any]:

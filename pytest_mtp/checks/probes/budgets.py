@@ -21,7 +21,27 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     """Each rung streamed and not."""
     rungs = cast("Sequence[int]", case.params.get("rungs", RUNGS))
     asks = [_ask(rung, stream=stream) for rung in rungs for stream in (False, True)]
-    return [_sight(exchange) for exchange in sent.many(asks)]
+    exchanges = sent.many(asks)
+    return [*(_sight(exchange) for exchange in exchanges), *_never_length(exchanges)]
+
+
+def _never_length(exchanges: Sequence[Exchange]) -> list[Sight]:
+    """`stop` exactly at a budget is a coincidence that happens; at every rung of a mode it is none."""
+    found = []
+    for stream in (False, True):
+        rungs = [exchange for exchange in exchanges if exchange.ask.stream == stream]
+        full = [exchange for exchange in rungs if exchange.reply and _count(exchange) == exchange.ask.sampling.max_tokens]
+        if len(full) < max(3, len(rungs)) or any(exchange.reply.finish_reason != "stop" for exchange in full if exchange.reply):
+            continue
+        title = f"each of {len(full)} replies that their budgets cut says stop, where length was due"
+        condition = "streamed" if stream else "unstreamed"
+        found.append(Sight(condition=condition, findings=(finding("PROTO.finish", title),), culprit=full[-1]))
+    return found
+
+
+def _count(exchange: Exchange) -> int | None:
+    reply = exchange.reply
+    return None if reply is None else len(reply.token_ids) or (reply.usage.completion_tokens if reply.usage else None)
 
 
 def _ask(rung: int, *, stream: bool) -> Ask:

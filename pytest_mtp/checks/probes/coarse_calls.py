@@ -9,13 +9,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import say, whole
 from pytest_mtp.checks.probes.sent import Sent, fault_finding
 from pytest_mtp.checks.probes.tool_choice import serving_faults, tool
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
+from pytest_mtp.core.reply import Reply
+from pytest_mtp.core.verdict import Finding
 from pytest_mtp.judge.tools.parity import stream_parity
 
 _MAX_TOKENS = 128
@@ -52,11 +54,25 @@ def _sight(condition: str, ask: Ask, unary: Exchange, streamed: Exchange, *, noi
     assert streamed.reply is not None
     own = [(each, exchange) for exchange in (unary, streamed) for each in serving_faults(exchange)]
     parity = stream_parity(unary.reply, streamed.reply, ask, "critical", noisy=noisy)
+    if not own and not parity and not noisy:
+        parity = _words(unary.reply, streamed.reply)
     if own or parity:
         return Sight(condition=condition, findings=(*(each for each, _ in own), *parity), culprit=own[0][1] if own else streamed)
     if not unary.reply.tool_calls and not streamed.reply.tool_calls:
         return Sight(condition=condition, unreached="the model made no call in either mode")
     return Sight(condition=condition)
+
+
+def _words(unary: Reply, streamed: Reply) -> tuple[Finding, ...]:
+    """Words beside the same calls, of which one mode lacks the beginning, the end or all."""
+    one, other = unary.text.strip(), streamed.text.strip()
+    if not unary.tool_calls or one == other:
+        return ()
+    less, more = sorted((one, other), key=len)
+    if not (more.startswith(less) or more.endswith(less)):
+        return ()  # other words: the model's, or numerics
+    title = f"words beside the call are lost {'unstreamed' if less == one else 'streamed'}: {more[:80]!r} became {less[:80]!r}"
+    return (finding("PROTO.stream_diff", title, evidence={"unstreamed": one[:300], "streamed": other[:300]}, severity="note"),)
 
 
 PROBE = Probe(

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
-from pytest_mtp.checks.probes.saying import STORY, say, whole
+from pytest_mtp.checks.probes.saying import COUNT, STORY, say, whole
 from pytest_mtp.checks.probes.sent import Sent, fault_finding
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
@@ -18,6 +18,7 @@ from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.record import Json
 
 _MAX_TOKENS, _SAMPLES = 12, 6
+_LIST_TOKENS, _COMMAS = 64, 10
 _HOT = 1.5
 """At this temperature twelve tokens of a story come out alike by chance less often than once in a million runs, unless the model
 is certain of every word; six equal samples are therefore told as a note, and nothing more."""
@@ -33,6 +34,7 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     steady = _text(base[0]) == _text(base[1])
     sights = [_seed(sent, budget), _varies(sent, budget)]
     sights += [_as_greedy(sent, name, _hot(greedy, **option), base[0], steady=steady) for name, option in _GREEDY.items()]
+    sights.append(_penalty(sent))
     sights.append(_ban(sent, greedy, base[0], steady=steady))
     return sights
 
@@ -85,6 +87,21 @@ def _as_greedy(sent: Sent, condition: str, ask: Ask, base: Exchange, *, steady: 
     )
 
 
+def _penalty(sent: Sent) -> Sight:
+    """Dozens of commas: at the greatest penalty that the API allows no model goes on to choose them."""
+    condition = "frequency_penalty 2 changes a list"
+    plain = say(COUNT, max_tokens=_LIST_TOKENS)
+    penalised = dataclasses.replace(plain, sampling=dataclasses.replace(plain.sampling, frequency_penalty=2.0))
+    exchanges = [sent.alone(plain), sent.alone(penalised)]
+    missing = _refused(condition, exchanges)
+    if missing is not None:
+        return missing
+    same = _text(exchanges[0]) == _text(exchanges[1])
+    if same and _text(exchanges[0]).count(",") < _COMMAS:
+        return Sight(condition=condition, unreached=f"the list has fewer than {_COMMAS} commas")
+    return _ignored(condition, exchanges, same, "the same list comes with frequency_penalty 2 and without")
+
+
 def _ban(sent: Sent, greedy: Ask, base: Exchange, *, steady: bool) -> Sight:
     condition = "logit_bias bans a token"
     told = sent.alone(dataclasses.replace(sent.engine.instrumented(greedy), top_logprobs=1))
@@ -131,9 +148,9 @@ def _text(exchange: Exchange) -> str:
 
 PROBE = Probe(
     name="sampling",
-    about="seed, temperature, top_k, top_p, min_p and logit_bias: obeyed or refused, never ignored in silence",
-    requests=lambda _: 2 + 3 + _SAMPLES + 2 * _OPTIONS + 2,
-    tokens=lambda case: (2 + 3 + _SAMPLES + 2 * _OPTIONS + 2) * whole(case, "max_tokens", _MAX_TOKENS),
+    about="seed, temperature, top_k, top_p, min_p, frequency_penalty and logit_bias: obeyed or refused, never ignored in silence",
+    requests=lambda _: 2 + 3 + _SAMPLES + 2 * _OPTIONS + 4,
+    tokens=lambda case: (2 + 3 + _SAMPLES + 2 * _OPTIONS + 2) * whole(case, "max_tokens", _MAX_TOKENS) + 2 * _LIST_TOKENS,
     look=look,
     sees=("sampling-effect",),
     alone=True,

@@ -1,0 +1,181 @@
+"""Rows of the catalogue: reasoning, ends of replies, streams, counts, log-probabilities."""
+
+from __future__ import annotations
+
+from pytest_mtp.selftest import fault_refusals as refusals
+from pytest_mtp.selftest import fault_replies as replies
+from pytest_mtp.selftest import fault_streams as streams
+from pytest_mtp.selftest.fault import Fault
+
+THINKS = {"dialects": "reasoning-content"}
+
+REPLY_FAULTS = (
+    Fault(
+        name="stream-thinks-aloud",
+        imitates="Streams carry the whole of reasoning, tags and all, in the answer; whole replies split it",
+        expected=("PROTO.stream_diff", "PROTO.reasoning"),
+        completion=replies.thinks_aloud,
+        when="streamed",
+        setting=THINKS,
+        shown_by="stream_parity",
+    ),
+    Fault(
+        name="stream-loses-reasoning",
+        imitates="A gateway that passes known fields alone: reasoning never comes in streams",
+        expected=("PROTO.stream_diff", "PROTO.reasoning"),
+        frames=streams.no_reasoning,
+        setting=THINKS,
+        shown_by="stream_parity",
+    ),
+    Fault(
+        name="thinks-aloud-after-result",
+        imitates="Reasoning leaks into the answer only after the result of a tool",
+        expected=("PROTO.reasoning",),
+        completion=replies.thinks_aloud,
+        when="result",
+        setting=THINKS,
+    ),
+    Fault(
+        name="torn-marker",
+        imitates="The end marker of reasoning shares a delta with other text, and a piece of it stands in the answer",
+        expected=("PROTO.reasoning", "PROTO.stream_diff"),
+        completion=replies.torn_marker,
+        when="streamed",
+        setting=THINKS,
+        shown_by="reasoning",
+    ),
+    Fault(
+        name="forced-calls-without-reasoning",
+        imitates="Under a forced choice reasoning is empty, although the model thinks under auto",
+        expected=("PROTO.reasoning",),
+        completion=replies.no_reasoning,
+        when="forced",
+        setting=THINKS,
+        unseen="no probe asks for reasoning under a forced choice",
+    ),
+    Fault(
+        name="filed-as-reasoning",
+        imitates="All text is filed as reasoning: the answer is empty, and success is reported",
+        expected=("GEN.empty", "PROTO.reasoning", "CTRL.unusable"),
+        completion=replies.filed_as_reasoning,
+        setting=THINKS,
+    ),
+    Fault(
+        name="reasoning-then-error",
+        imitates="A stream of empty deltas, then an error about a reply of reasoning alone",
+        expected=("INFRA.5xx",),
+        frames=streams.reasoning_then_error,
+        setting=THINKS,
+        shown_by="reasoning",
+    ),
+    Fault(
+        name="empty-reasons",
+        imitates="Events before the last carry an empty text for a finish reason instead of null",
+        expected=("PROTO.finish", "PROTO.sse"),
+        frames=streams.empty_reasons,
+        unseen="the client reads an empty finish reason as none, as most clients do",
+    ),
+    Fault(
+        name="stop-at-the-cap",
+        imitates="Every reply says stop, also one that its budget cut",
+        expected=("PROTO.finish",),
+        completion=replies.finishing({"length": "stop"}),
+        shown_by="budgets",
+    ),
+    Fault(
+        name="aborted-schema",
+        imitates="Structured output ends with the finish reason abort, and status 200",
+        expected=("PROTO.finish", "SPEC.condition"),
+        completion=replies.finishing({"stop": "abort", "length": "abort"}),
+        when="schema",
+        shown_by="structured",
+    ),
+    Fault(
+        name="cumulative-chunks",
+        imitates="Streamed pieces carry the whole text so far",
+        expected=("PROTO.stream_diff", "ANS.json_forced", "ANS.wrong"),
+        frames=streams.cumulative,
+        shown_by="stream_parity",
+    ),
+    Fault(
+        name="stuttering-stream",
+        imitates="Streamed pieces repeat earlier text when several tokens are accepted at once",
+        expected=("PROTO.stream_diff", "ANS.json_forced", "ANS.wrong"),
+        frames=streams.stuttering,
+        shown_by="stream_parity",
+    ),
+    Fault(
+        name="null-first-piece",
+        imitates="With tools the first piece of streamed text is null",
+        expected=("PROTO.stream_diff", "TOOL.stream_diff"),
+        frames=streams.null_first,
+        when="tools",
+        shown_by="coarse_calls",
+    ),
+    Fault(
+        name="torn-characters",
+        imitates="Characters that fall into several tokens come out as replacement characters in streams",
+        expected=("PROTO.stream_diff", "GEN.degenerate.replacement"),
+        frames=streams.torn_characters,
+        shown_by="stream_parity",
+    ),
+    Fault(
+        name="counts-chunks",
+        imitates="Events are counted for tokens, so that speculation looks slower than it is",
+        expected=("PROTO.budget", "PROTO.usage"),
+        completion=replies.counts_chunks,
+        when="streamed",
+        shown_by="budgets",
+    ),
+    Fault(
+        name="stream-counts-more",
+        imitates="Streamed counts of tokens are too high, and agree with their own total",
+        expected=("PROTO.budget", "PROTO.usage"),
+        completion=replies.counts_drafts,
+        when="streamed",
+        shown_by="budgets",
+    ),
+    Fault(
+        name="overcounted-reasoning",
+        imitates="A speculative run over the cap counts more tokens of reasoning than tokens",
+        expected=("PROTO.usage",),
+        completion=replies.overcounted_reasoning,
+        setting=THINKS,
+        unseen="reasoning beyond the completion count is lawful in usage that counts it beside; no check tells the two apart",
+    ),
+    Fault(
+        name="stream-without-usage",
+        imitates="Usage is asked for in a stream and does not come",
+        expected=("PROTO.usage_missing",),
+        completion=replies.no_usage,
+        when="streamed",
+    ),
+    Fault(
+        name="hollow-logprobs",
+        imitates="All log-probabilities are exactly 0 when drafts are accepted",
+        expected=("PROTO.logprobs_hollow", "PROTO.logprobs"),
+        completion=replies.hollow_logprobs,
+        shown_by="logprobs",
+    ),
+    Fault(
+        name="wild-logprobs",
+        imitates="Log-probabilities of another position, since stale drafts were used again",
+        expected=("PROTO.logprobs", "SPEC.parity.material"),
+        completion=replies.wild_logprobs,
+        shown_by="logprobs",
+    ),
+    Fault(
+        name="logprobs-fail",
+        imitates="Asking for log-probabilities fails on the speculative path",
+        expected=("INFRA.5xx",),
+        refuse=refusals.failing_logprobs,
+        shown_by="logprobs",
+    ),
+    Fault(
+        name="logprobs-beyond-the-text",
+        imitates="Text is cut at its end, the log-probabilities after it stay",
+        expected=("PROTO.logprobs",),
+        completion=replies.logprobs_beyond,
+        shown_by="logprobs",
+    ),
+)
