@@ -107,7 +107,7 @@ def options_table() -> str:
 def probes_table() -> str:
     """Each probe with the suite that holds it and what one look costs at most."""
     rows = []
-    for path in shipped("probes"):
+    for path in (*shipped("probes"), *shipped("soak")):
         suite = load_suite(path)
         for case in suite.cases:
             probe: Probe = importlib.import_module(f"pytest_mtp.checks.probes.{case.check}").PROBE

@@ -14,11 +14,13 @@ from pytest_mtp.core.verdict import Verdict
 Check = Callable[[Case, CheckContext], Verdict]
 
 PROBES: Mapping[str, bool] = {
+    "agent_loop": True,
     "budgets": False,
     "canaries": False,
     "choices": False,
     "coarse_calls": True,
     "context_ladder": True,
+    "cut_calls": True,
     "disconnect": True,
     "errors": True,
     "load_poison": True,
@@ -29,6 +31,7 @@ PROBES: Mapping[str, bool] = {
     "prompt_tokens": False,
     "reasoning": False,
     "sampling": True,
+    "soak": True,
     "stops": True,
     "stream_parity": True,
     "stream_timing": True,

@@ -7,11 +7,10 @@ that changes in a crowd is not: kernels round otherwise in another batch, so it 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Sequence
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
-from pytest_mtp.checks.probes.saying import say, whole
+from pytest_mtp.checks.probes.saying import say, secret_word, whole
 from pytest_mtp.checks.probes.sent import Sent, fault_finding
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
@@ -27,7 +26,7 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     asks = [_ask(place, budget) for place in range(whole(case, "width", _WIDTH))]
     solo = [sent.ask(ask) for ask in asks]
     crowds = [sent.many(asks) for _ in range(whole(case, "rounds", _ROUNDS))]
-    nonces = [_nonce(place) for place in range(len(asks))]
+    nonces = [secret_word(place) for place in range(len(asks))]
     sights = [_sight(place, exchange, nonces) for exchanges in (solo, *crowds) for place, exchange in enumerate(exchanges)]
     changed = sum(_text(one) != _text(other) for crowd in crowds for one, other in zip(solo, crowd, strict=True))
     if changed and all(not sight.findings for sight in sights):
@@ -36,14 +35,9 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     return sights
 
 
-def _nonce(place: int) -> str:
-    """Letters and digits that no prompt and no other request holds."""
-    return "zq" + hashlib.sha256(f"canary {place}".encode()).hexdigest()[:8]
-
-
 def _ask(place: int, budget: int) -> Ask:
     long = "" if place % 2 else "Here is some background that you may ignore. " * 20
-    words = f"{long}The secret word is {_nonce(place)}. Repeat the secret word, then write one sentence about the number {place}."
+    words = f"{long}The secret word is {secret_word(place)}. Repeat the secret word, then write one sentence about the number {place}."
     return say(words, max_tokens=budget if place % 3 else max(4, budget // 4), stream=bool(place % 2))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 
 from pytest_mtp.core.ask import Ask, Sampling
@@ -16,6 +17,11 @@ def say(prompt: str, *, max_tokens: int, stream: bool = False, temperature: floa
     """One user message."""
     plain: Mapping[str, object] = {"temperature": temperature, "max_tokens": max_tokens, **sampling}
     return Ask(messages=({"role": "user", "content": prompt},), sampling=Sampling.from_dict(plain), stream=stream)
+
+
+def secret_word(place: int) -> str:
+    """Of the request at this place: letters and digits that no prompt and no other request holds."""
+    return "zq" + hashlib.sha256(f"canary {place}".encode()).hexdigest()[:8]
 
 
 def whole(case: Case, name: str, default: int) -> int:

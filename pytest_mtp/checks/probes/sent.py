@@ -38,6 +38,10 @@ class Sent:
         """The control of the run."""
         return self._context.control()
 
+    def progress(self, words: str) -> None:
+        """A line for a waiting person."""
+        self._context.progress(words)
+
     def ask(self, ask: Ask) -> Exchange:
         """One, under the shared lease."""
         return self.many([ask])[0]
@@ -57,6 +61,10 @@ class Sent:
     def _kept(self, exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
         self.exchanges += exchanges
         return exchanges
+
+
+SERVER_FAILED = frozenset({"server_error", "reset", "malformed"})
+"""Kinds of faults that no lawful request may meet: the request arrived, and the server lost its reply."""
 
 
 def fault_finding(exchange: Exchange) -> Finding | None:

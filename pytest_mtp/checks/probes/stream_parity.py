@@ -1,8 +1,8 @@
-"""The same request streamed and not: the same text, reasoning and finish reason.
+"""The same request streamed and not: the same text, reasoning, finish reason and count of tokens.
 
 Each mode is asked twice, in turn and with nothing else on the server, so that the probe has a control of its own: only where each
 mode agrees with itself does a difference between the two say anything, and no batch changes the numerics of one of them.
-Spaces at the ends of a text are trimmed by some servers in one mode, lawfully.
+Spaces at the ends of a text are trimmed by some servers in one mode, lawfully. Some count the end of the turn in one mode alone.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def _sight(condition: str, exchanges: Sequence[Exchange]) -> Sight:
     streamed = [exchange.reply for exchange in exchanges if exchange.ask.stream and exchange.reply]
     if len({_said(reply) for reply in unary}) > 1 or len({_said(reply) for reply in streamed}) > 1:
         return Sight(condition=condition, unreached="the server disagrees with itself within one mode at temperature 0")
-    found = _difference(unary[0], streamed[0])
+    found = [each for each in (_difference(unary[0], streamed[0]), _counts(unary, streamed)) if each]
     culprit = next(exchange for exchange in exchanges if exchange.ask.stream)
-    return Sight(condition=condition, findings=(found,) if found else (), culprit=culprit if found else None)
+    return Sight(condition=condition, findings=tuple(found), culprit=culprit if found else None)
 
 
 def _said(reply: Reply) -> tuple[str, str, str | None]:
@@ -77,16 +77,33 @@ def _difference(unary: Reply, streamed: Reply) -> Finding | None:
     return None
 
 
+def _counts(unary: Sequence[Reply], streamed: Sequence[Reply]) -> Finding | None:
+    """Of the same words, where each mode counts them alike every time; a single token more or less is the end of the turn."""
+    if unary[0].text.strip() != streamed[0].text.strip():
+        return None
+    whole, pieces = ({reply.usage.completion_tokens if reply.usage else None for reply in replies} for replies in (unary, streamed))
+    if None in whole | pieces or len(whole) > 1 or len(pieces) > 1:
+        return None
+    (one,), (other,) = whole, pieces
+    assert one is not None
+    assert other is not None
+    if abs(one - other) <= 1:
+        return None
+    title = f"the same words count {one} completion tokens unstreamed and {other} streamed"
+    reasons = [unary[0].finish_reason, streamed[0].finish_reason]
+    return finding("PROTO.usage", title, evidence={"text": unary[0].text[:200], "finish_reasons": reasons})
+
+
 def _around(text: str | None, place: int) -> str | None:
     return None if text is None else text[max(0, place - 20) : place + 20]
 
 
 PROBE = Probe(
     name="stream_parity",
-    about="the same request streamed and not gives the same text, reasoning and finish reason",
+    about="the same request streamed and not gives the same text, reasoning, finish reason and token count",
     requests=lambda _: 4 * 2 * _REPEATS,
     tokens=lambda case: 4 * 2 * _REPEATS * whole(case, "max_tokens", _MAX_TOKENS),
     look=look,
-    sees=("stream-parity", "unicode-roundtrip"),
+    sees=("stream-parity", "unicode-roundtrip", "usage-invariants"),
     alone=True,
 )

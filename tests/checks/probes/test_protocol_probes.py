@@ -126,6 +126,34 @@ def test_streams_that_differ(memory, streamed, name):
     assert verdict.findings[0].title.startswith(f"the {name} differs")
 
 
+def counting(unary, streamed):
+    """The same words, counted."""
+    return lambda ask: Reply(
+        content=COUNTED, finish_reason="length", usage=Usage(prompt_tokens=5, completion_tokens=streamed if ask.stream else unary)
+    )
+
+
+@pytest.mark.parametrize(
+    ("unary", "streamed", "found"),
+    [
+        pytest.param(16, 8, {"PROTO.usage"}, id="steps are counted for tokens"),
+        pytest.param(16, 15, set(), id="the end of the turn is not counted"),
+        pytest.param(None, 8, set(), id="one mode tells nothing"),
+    ],
+)
+def test_tokens_of_the_same_words(memory, unary, streamed, found):
+    assert set(codes(run("stream_parity", memory(counting(unary, streamed))))) == found
+
+
+def test_counts_that_waver_within_a_mode_say_nothing(memory):
+    turns = iter(range(3, 99))
+
+    def answer(ask):
+        return counting(16, next(turns))(ask)
+
+    assert codes(run("stream_parity", memory(answer))) == []
+
+
 def test_a_server_that_wavers_within_a_mode_is_not_accused(memory):
     count = iter(range(99))
     verdict = run("stream_parity", memory(lambda _ask: said(f"{next(count)}")))
