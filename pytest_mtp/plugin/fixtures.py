@@ -10,11 +10,12 @@ import pytest
 
 from pytest_mtp.plugin.collect import NO_SERVER
 from pytest_mtp.plugin.keys import RUN
+from pytest_mtp.plugin.undertest import MtpServer
 
 if TYPE_CHECKING:
     from pytest_mtp.core.ask import Ask
     from pytest_mtp.core.exchange import Exchange
-    from pytest_mtp.core.facts import Control, ServerFacts
+    from pytest_mtp.core.facts import Control
     from pytest_mtp.judge.judgement import Judgement
     from pytest_mtp.judge.tools.simulation import Simulator
     from pytest_mtp.plugin.context import CaseContext
@@ -31,12 +32,6 @@ def _mtp_run(request: pytest.FixtureRequest) -> Run:
 
 
 @pytest.fixture(scope="session")
-def mtp_server(_mtp_run: Run) -> ServerFacts:
-    """What is known of the server under test: engine, version, model, capabilities, speculation."""
-    return _mtp_run.server.facts
-
-
-@pytest.fixture(scope="session")
 def mtp_control(_mtp_run: Run) -> Control:
     """The measured temperature-0 self-agreement of the server, once a run."""
     return _mtp_run.control()
@@ -47,7 +42,7 @@ class MtpClient:
 
     def __init__(self, context: CaseContext, *, alone: bool) -> None:
         """`alone`: the test holds the exclusive lease."""
-        self._context, self._alone = context, alone
+        self._context, self.alone = context, alone
 
     @property
     def exchanges(self) -> Sequence[Exchange]:
@@ -67,7 +62,7 @@ class MtpClient:
             ask = Ask(messages=({"role": "user", "content": ask},), sampling=Sampling(**sampling))
         elif sampling:
             ask = dataclasses.replace(ask, sampling=dataclasses.replace(ask.sampling, **sampling))
-        return self._context.ask_alone(ask) if self._alone else self._context.ask(ask)
+        return self._context.ask_alone(ask) if self.alone else self._context.ask(ask)
 
 
 @pytest.fixture
@@ -80,6 +75,14 @@ def mtp_client(_mtp_run: Run, request: pytest.FixtureRequest) -> Iterator[MtpCli
             yield MtpClient(context, alone=True)
     else:
         yield MtpClient(context, alone=False)
+
+
+@pytest.fixture
+def mtp_server(_mtp_run: Run, mtp_client: MtpClient) -> Iterator[MtpServer]:
+    """The server under test: `mtp_server.facts` (engine, version, model, capabilities, speculation), `mtp_server.restart(depth=1)`."""
+    server = MtpServer(_mtp_run, alone=mtp_client.alone)
+    yield server
+    server.restore()
 
 
 @pytest.fixture

@@ -90,18 +90,19 @@ class LaunchedServer:
         self._client.close()
         self._child.stop()
 
-    def restart(self, params: Mapping[str, Json]) -> ServerFacts:
-        """Stop, and start with `params` laid over the former ones, on the same port where it is still free.
+    def restart(self, params: Mapping[str, Json], *, afresh: bool = False) -> ServerFacts:
+        """Stop, and start with `params` laid over the former ones (`afresh`: in their place), on the same port where it is free.
 
         The facts returned are of the new process, and their evidence says what has changed: the process, its time of start,
         the parameters, and what the server tells of itself. Raise InfraError when the old process is still there, UsageError,
         with the old one still running, for parameters that are wrong.
         """
         before, told, plan, given = self._facts, self._told, self._plan, self._values()
-        self._planner({**self._params, **params})
+        wanted = dict(params) if afresh else {**self._params, **params}
+        self._planner(wanted)
         port = parse_address(before.endpoint.root).port
         self.stop()
-        self._params = {**self._params, **params}
+        self._params = wanted
         self._start(port=None if listens("127.0.0.1", port) else port)
         refuse_the_old(self._name, before, self._facts)
         configured = (plan.configured, self._plan.configured)

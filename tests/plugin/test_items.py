@@ -150,6 +150,51 @@ def test_fixtures_for_python_tests(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*ANS.wrong: expected 43, got 42*", "*gate: CLOSED*"])
 
 
+RESTARTS = """
+    import pytest
+
+    @pytest.mark.mtp(alone=True)
+    def test_restart(mtp_server, mtp_client):
+        before = mtp_server.facts
+        after = mtp_server.restart(depth=1)
+        assert (before.speculation.depth, after.speculation.depth, mtp_server.speculation.depth) == (3, 1, 1)
+        assert after.pid != before.pid
+        assert any("depth 3 -> 1" in line for line in after.evidence)
+        assert mtp_client.ask("What is 2+2?", max_tokens=8).reply
+        assert mtp_server.restart(speculation=False).speculation.state == "inactive"
+
+    @pytest.mark.mtp(alone=True)
+    def test_the_server_is_as_it_was(mtp_server):
+        assert mtp_server.facts.speculation.depth == 3
+
+    def test_not_marked(mtp_server):
+        mtp_server.restart(depth=2)
+
+    @pytest.mark.mtp(alone=True)
+    def test_wrong_parameter(mtp_server, mtp_client):
+        try:
+            mtp_server.restart(dept=2)
+        finally:
+            assert mtp_client.ask("What is 2+2?", max_tokens=8).reply
+"""
+
+
+def test_a_restart_lasts_as_long_as_its_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(RESTARTS)
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--mtp-launch", "fake", "test_a_restart_lasts_as_long_as_its_test.py")
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["*mark the test with @pytest.mark.mtp(alone=True)*", "*no parameter 'dept' (did you mean 'depth'?)*"])
+
+
+def test_workers_and_attached_servers_are_not_restarted(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("import pytest\n@pytest.mark.mtp(alone=True)\ndef test_it(mtp_server):\n    mtp_server.restart(depth=1)\n")
+    result = pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "-n", "1", "--mtp-launch", "fake", "test_workers_and_attached_servers_are_not_restarted.py"
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*xdist workers do not own it: run without -n*"])
+
+
 def test_python_tests_skip_without_a_server(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(mtp_check):\n    mtp_check('x', {'number': 1})\n")
     pytester.runpytest_inprocess().assert_outcomes(skipped=1)
