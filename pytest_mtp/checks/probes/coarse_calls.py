@@ -29,6 +29,9 @@ _PROMPTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "words and a call": ("Say in one sentence what you are going to do, then call find for Berlin", ("find",)),
     "signs in an argument": ('Call find for "a\\b" {c} <d> caf\u00e9 \U0001f680', ("find",)),
 }
+_GIVE_UP = 3
+"""A model that made no call in so many conditions makes none in the rest: nobody's tokens are spent on that."""
+
 _TOOLS = {"find": tool("find", "Look something up", "query"), "get_time": tool("get_time", "The time now", None)}
 
 
@@ -36,8 +39,11 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     """In turn, one at a time, so that both modes meet the same numerics."""
     budget = whole(case, "max_tokens", _MAX_TOKENS)
     noisy = bool(sent.control().disagree_text)
-    sights = []
+    sights: list[Sight] = []
     for condition, (prompt, tools) in _PROMPTS.items():
+        if len(sights) == _GIVE_UP and all(sight.unreached or sight.not_offered for sight in sights):
+            sights += [dataclasses.replace(sights[-1], condition=left) for left in list(_PROMPTS)[_GIVE_UP:]]
+            break
         ask = dataclasses.replace(say(prompt, max_tokens=budget), tools=tuple(_TOOLS[name] for name in tools))
         sights.append(_sight(condition, ask, sent.alone(ask), sent.alone(dataclasses.replace(ask, stream=True)), noisy=noisy))
     return sights

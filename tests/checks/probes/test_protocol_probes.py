@@ -274,6 +274,12 @@ def test_a_sampling_option_that_is_ignored_in_silence(memory, option, condition)
     assert [(found.code, found.where) for found in verdict.findings] == [("PROTO.param", condition)]
 
 
+def test_a_server_that_wavers_at_temperature_0_is_not_accused_of_ignoring_options(memory):
+    count = iter(range(99))
+    verdict = run("sampling", memory(lambda _ask: said(f"{next(count)}", token_ids=(7,))))
+    assert codes(verdict) == []
+
+
 def test_a_refused_option_is_no_fault(memory):
     lawful = Sampler()
     verdict = run("sampling", memory(lambda ask: REFUSAL if ask.sampling.min_p else lawful(ask)))

@@ -204,6 +204,13 @@ def test_calls_that_streams_lose(memory, streamed):
 def test_a_model_that_calls_nothing_is_inconclusive(memory):
     verdict = run("coarse_calls", memory(lambda _ask: reply("I cannot.")))
     assert (verdict.outcome, "no call in either mode" in verdict.reason) == ("INCONCLUSIVE", True)
+    assert (verdict.exchanges, len([m for m in verdict.measures if m.stratum])) == (6, 6)
+
+
+def test_a_model_that_calls_late_is_held_to_all_conditions(memory):
+    turn = iter(range(99))
+    verdict = run("coarse_calls", memory(lambda ask: finds(ask) if next(turn) >= 4 else reply("I cannot.")))
+    assert (verdict.outcome, verdict.exchanges) == ("PASS", 12)
 
 
 class Crowded:
