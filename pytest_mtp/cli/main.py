@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from pytest_mtp import __version__
-from pytest_mtp.cli import demo_model, doctor, inspect
+from pytest_mtp.cli import demo_model, doctor, inspect, selftest
 from pytest_mtp.core.errors import InfraError, MtpError
 from pytest_mtp.reports.printable import printable_lines
 
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"pytest-mtp {__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (inspect, doctor, demo_model):
+    for command in (inspect, doctor, selftest, demo_model):
         command.add_parser(subparsers)
     args = parser.parse_args(argv)
     try:

@@ -60,7 +60,7 @@ class Fault:
     @property
     def proxied(self) -> bool:
         """Whether a proxy can show it on a server that does not know of it."""
-        return any((self.ask, self.completion, self.frames, self.error, self.door)) or self.trait == "buffers"
+        return any((self.ask, self.refuse, self.completion, self.frames, self.error, self.door)) or self.trait == "buffers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
