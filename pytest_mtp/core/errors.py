@@ -37,6 +37,15 @@ class NotOffered(MtpError):  # noqa: N818  # not an error: the case is skipped w
     """The server does not offer what a case needs."""
 
 
+class NoRoom(NotOffered):
+    """The budget of the run has no room for a case. `requests` is what it would have taken at most."""
+
+    def __init__(self, reason: str, *, requests: int) -> None:
+        """`reason` says what was left."""
+        self.requests = requests
+        super().__init__(reason)
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """` (did you mean 'x'?)` for the closest known word, or nothing."""
     close = difflib.get_close_matches(word, [str(item) for item in known], n=1, cutoff=0.6)

@@ -55,6 +55,35 @@ class Gate(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut(Record):
+    """A case that the budget had no room for, and the requests that it would have taken."""
+
+    node_id: str
+    requests: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetUse(Record):
+    """What a run was allowed to cost, what was planned, and what it took.
+
+    Requests and seconds count the control and the cases, not the start of a server. None: no bound, or not known as the
+    control was not measured. `looks` maps each probe whose repeats were raised to its repeats.
+    """
+
+    budget: str
+    limit_requests: int | None
+    limit_s: float | None
+    planned_cases: int
+    planned_requests: int
+    planned_s: float | None
+    requests: int
+    seconds: float
+    looks: Mapping[str, int] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo(Record):
     """`started_at` is UTC in ISO 8601; `options` maps each option to its value and to where the value came from."""
 
@@ -78,4 +107,5 @@ class RunReport(Record):
     cases: tuple[CaseResult, ...] = ()
     comparison: Mapping[str, Json] = field(default_factory=dict)
     gate: Gate
+    budget: BudgetUse | None = None
     instrument: Mapping[str, Json] = field(default_factory=dict)

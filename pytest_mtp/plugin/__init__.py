@@ -15,7 +15,7 @@ import pytest
 from pytest_mtp.plugin import fixtures as fixtures  # a module of this package, not a name of it
 from pytest_mtp.plugin import hookspecs as hookspecs  # as above
 from pytest_mtp.plugin.collect import BUILT_IN, MISSPELT, NO_SERVER, SUFFIX, CaseItem, SuiteFile
-from pytest_mtp.plugin.keys import RESULT, RUN, SETTINGS, WANTS_DEFAULT_SUITE
+from pytest_mtp.plugin.keys import LEFT_OUT, RESULT, RUN, SETTINGS, WANTS_DEFAULT_SUITE
 from pytest_mtp.plugin.options import OPTIONS, Value, add_options, values_of
 
 DEFAULT_SUITE = "standard"
@@ -134,6 +134,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     result = item.stash.get(RESULT, None)
     if result is not None and call.when == "call":
         report.mtp = result.to_dict()  # type: ignore[attr-defined]  # pytest serialises extra attributes of reports
+    left_out = item.stash.get(LEFT_OUT, None)
+    if left_out is not None and call.when == "call":
+        report.mtp_left_out = left_out.to_dict()  # type: ignore[attr-defined]  # as above
     return report
 
 

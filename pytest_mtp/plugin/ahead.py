@@ -29,6 +29,10 @@ class Ahead:
         """Append items (node id, its asks). Asks are made when they are sent, so a plan of 10,000 items is cheap."""
         self._plan += items
 
+    def sent(self, node_id: str) -> bool:
+        """Asks of this item are on their way, or answered."""
+        return bool(self._sent.get(node_id))
+
     def take(self, node_id: str) -> list[Future[Exchange]]:
         """What was sent ahead for this item, if anything; tops the window up for those behind it."""
         self._taken.add(node_id)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_mtp.plugin.keys import RESULT, RUN, SETTINGS
+from pytest_mtp.plugin.keys import LEFT_OUT, RESULT, RUN, SETTINGS
 
 if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr
@@ -93,13 +93,18 @@ def run_case(request: pytest.FixtureRequest) -> None:
     run = item.config.stash.get(RUN, None)
     if run is None:
         pytest.skip(NO_SERVER)
-    from pytest_mtp.core.errors import NotOffered  # noqa: PLC0415  # as above
+    from pytest_mtp.core.errors import NoRoom, NotOffered  # noqa: PLC0415  # as above
     from pytest_mtp.plugin.failures import Inconclusive, MtpFailure, ServerBlocked  # noqa: PLC0415  # as above
     from pytest_mtp.plugin.run import ControlUnusable  # noqa: PLC0415  # as above
     from pytest_mtp.reports.junit import junit_properties  # noqa: PLC0415  # as above
 
     try:
         result = run.execute(item.case, item.nodeid, typed=typed_id(item))
+    except NoRoom as reason:
+        from pytest_mtp.core.run import LeftOut  # noqa: PLC0415  # as above
+
+        item.stash[LEFT_OUT] = LeftOut(node_id=item.nodeid, requests=reason.requests, reason=str(reason))
+        pytest.skip(str(reason))
     except NotOffered as reason:
         pytest.skip(str(reason))
     except ControlUnusable as reason:

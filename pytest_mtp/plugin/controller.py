@@ -19,13 +19,15 @@ from pytest_mtp import __version__
 from pytest_mtp.checkpoint.inspection import Inspection
 from pytest_mtp.core.errors import InfraError, UsageError
 from pytest_mtp.core.facts import Control, ServerFacts
-from pytest_mtp.core.run import Blocking, CaseResult, Gate, RunInfo, RunReport
+from pytest_mtp.core.run import Blocking, BudgetUse, CaseResult, Gate, LeftOut, RunInfo, RunReport
 from pytest_mtp.judge.gate import decide
+from pytest_mtp.plugin.budget import Purse, left_out_gate, start_clock
 from pytest_mtp.plugin.checkpoint import advice, inspected, result_of
 from pytest_mtp.plugin.evidence import forget_evidence, forget_logs
 from pytest_mtp.plugin.keys import RUN, WANTS_DEFAULT_SUITE
 from pytest_mtp.plugin.run import Run
 from pytest_mtp.plugin.settings import Settings
+from pytest_mtp.plugin.shared import SharedFolder
 from pytest_mtp.plugin.terminal import header_lines, summarise
 from pytest_mtp.plugin.writing import ensure_writable, write_reports
 from pytest_mtp.reports.printable import printable_lines
@@ -48,6 +50,7 @@ class Controller:
         self.folder: Path | None = None
         self.inspection: Inspection | None = None
         self.results: list[CaseResult] = []
+        self.left_out: list[LeftOut] = []
         self.report: RunReport | None = None
         self.written: tuple[Path, ...] = ()
         self.problems: list[str] = []
@@ -73,6 +76,7 @@ class Controller:
             raise pytest.UsageError(str(error)) from error
         except InfraError as error:
             self._give_up(error)
+        start_clock(SharedFolder(self.folder))
         forget_evidence(self.settings.report_dir)
         forget_logs(self.settings.report_dir)
         if not self._distributed():
@@ -80,6 +84,8 @@ class Controller:
             run = Run(self.settings, self._bound(), self.folder, processes=1, worker="", weights=weights)
             run.evidence.redact = lambda record: self.config.hook.pytest_mtp_redact(record=record)
             self.config.stash[RUN] = run
+            if run.purse is not None:
+                self.config.pluginmanager.register(run.purse, "mtp-budget")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -98,6 +104,9 @@ class Controller:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Gather; the same path with and without xdist."""
+        left_out = getattr(report, "mtp_left_out", None)
+        if left_out is not None:
+            self.left_out.append(LeftOut.from_dict(left_out))
         plain = getattr(report, "mtp", None)
         if plain is not None and report.when == "call":
             self.results.append(CaseResult.from_dict(plain))
@@ -227,6 +236,8 @@ class Controller:
         known = [result_of(self.inspection, facts, self.settings)] if self.inspection else []
         gate = decide([*results, *known], control, self.settings.gate)
         gate = dataclasses.replace(gate, reasons=(*gate.reasons, *(words for result in known for words in advice(result))))
+        spent = self._spent()
+        gate = left_out_gate(gate, spent, cases=len(results))
         if self._foreign_failures:
             # Tests in Python, and crashed items: pytest fails the run for them, so the gate must not say open.
             words = f"{self._foreign_failures} tests outside the suites failed"
@@ -234,8 +245,14 @@ class Controller:
         elif not complete and gate.verdict == "pass":
             gate = dataclasses.replace(gate, verdict="inconclusive", reasons=("the run ended early", *gate.reasons))
         return RunReport(
-            run=self._info(complete=complete), servers=(facts,), control=control, cases=(*results, *known), gate=gate
+            run=self._info(complete=complete), servers=(facts,), control=control, cases=(*results, *known), gate=gate,
+            budget=spent,
         )  # fmt: skip
+
+    def _spent(self) -> BudgetUse | None:
+        if self.settings.budget is None or self.folder is None:
+            return None
+        return Purse(self.settings.budget, SharedFolder(self.folder)).use(self.left_out)
 
     def _exit_status(self, exitstatus: int, gate: Gate) -> int:
         """The code of pytest, but for two: a closed gate is 1, and nothing but a blocked server is ours."""

@@ -89,6 +89,13 @@ OPTIONS = (
         choices=("fail", "warn"),
         help="whether a check whose condition was not reached closes the gate",
     ),
+    Option(
+        name="budget",
+        metavar="PLAN",
+        default="",
+        help="what the run may cost: `quick`, `standard`, `thorough`, a time (`5m`, `90s`) or requests (`2000req`); the cases that "
+        "see the most known faults a request come first, the others are skipped",
+    ),
     Option(name="concurrency", metavar="N|auto", default="auto", help="requests in flight; auto asks the server"),
     Option(name="timeout", metavar="SECONDS", default="120", ini_type="float", help="limit on each request"),
     Option(name="report", metavar="DIR", default=".mtp", help="where mtp-report.json, summary.md and the evidence go"),

@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_mtp.checks.answers import planned_asks
 from pytest_mtp.checks.control import measure_control
+from pytest_mtp.checks.cost import pace_of
 from pytest_mtp.checks.kinds import EXCLUSIVE, check_for
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
@@ -23,12 +24,13 @@ from pytest_mtp.core.verdict import Finding, Verdict
 from pytest_mtp.core.weights import Weights
 from pytest_mtp.judge.gate import closes
 from pytest_mtp.plugin.ahead import Ahead
+from pytest_mtp.plugin.budget import Purse
 from pytest_mtp.plugin.context import CaseContext
 from pytest_mtp.plugin.evidence import EvidenceFolder
 from pytest_mtp.plugin.health import Health
 from pytest_mtp.plugin.pool import AskPool
 from pytest_mtp.plugin.settings import Settings
-from pytest_mtp.plugin.shared import CONTROL, SharedFolder
+from pytest_mtp.plugin.shared import CONTROL, PACE, REQUESTS, SharedFolder
 from pytest_mtp.servers.lease import FileLease
 
 DEFAULT_CONCURRENCY = 4
@@ -47,6 +49,7 @@ class Run:
         """`processes` share the server's concurrency; `weights` are those of the checkpoint that the user named."""
         self.settings, self.server, self.worker, self.weights = settings, server, worker, weights
         self.shared = SharedFolder(folder)
+        self.purse = Purse(settings.budget, self.shared) if settings.budget else None
         self.lease = FileLease(folder)
         self.health = Health(server, self.shared)
         self.evidence = EvidenceFolder(settings.report_dir, settings.api_key_env, settings.again())
@@ -64,7 +67,7 @@ class Run:
 
     def plan(self, cases: Iterable[tuple[str, Case]]) -> None:
         """The cases that will run here, in order; nothing is sent before the control is known."""
-        self._ahead.plan((node_id, _asks_of(case)) for node_id, case in cases)
+        self._ahead.plan((node_id, self._asks_of(node_id, case)) for node_id, case in cases)
 
     def control(self) -> Control:
         """Measured once a run, under the exclusive lease."""
@@ -78,11 +81,16 @@ class Run:
         return Control.from_dict(plain) if plain else None
 
     def execute(self, case: Case, node_id: str, *, typed: str) -> CaseResult:
-        """Run one case to a result; `typed` is its node id for a command line. Raises NotOffered (skip) and ControlUnusable (stop)."""
+        """Run one case to a result; `typed` is its node id for a command line.
+
+        Raises NotOffered (skip), NoRoom where the budget has none (skip), and ControlUnusable (stop).
+        """
         started = time.perf_counter()
         down = self.health.down()
         if down is not None:
             return self._result(case, node_id, _not_run(case, down), started)
+        if self.purse is not None:
+            self.purse.planned(node_id)
         control = self.control()
         if not control.usable:
             infra = next((finding for finding in control.findings if finding.code.startswith("INFRA.")), None)
@@ -90,11 +98,12 @@ class Run:
             if down is None:
                 raise ControlUnusable(control.reason)
             return self._result(case, node_id, _not_run(case, down), started)
-        self._require(case)
+        case = self._admitted(case, node_id)
         check = check_for(case.kind)
         if case.kind in EXCLUSIVE:
             context = self.context()
             with self.lease.exclusive():
+                case = self._admitted(case, node_id)  # again: others may have run while this one waited for the server
                 verdict = check(case, context)
         else:
             context = self.context(self._ahead.take(node_id))
@@ -129,24 +138,45 @@ class Run:
             endpoint, now = self.server.facts.endpoint, time.perf_counter_ns()
             fault = Fault(kind="connect", code=down.code, message=f"not sent: {down.title}")
             return Exchange(ask=ask, url=endpoint.api_root, model=endpoint.model, fault=fault, timeline=Timeline(sent_ns=now))
-        exchange = self.server.client.ask(ask)
+        exchange = self._counted(ask, retried=True)
         self.health.note(exchange)
         return exchange
 
     def _ask_once(self, ask: Ask) -> Exchange:
         """One of many at once: that some of these wait too long is what is measured, and no sign of a hung server."""
-        exchange = self.server.client.ask(ask, retried=False)
+        exchange = self._counted(ask, retried=False)
         if exchange.fault is None or exchange.fault.kind != "timeout":
             self.health.note(exchange)
         return exchange
+
+    def _counted(self, ask: Ask, *, retried: bool) -> Exchange:
+        self.shared.tick(REQUESTS)
+        exchange = self.server.client.ask(ask, retried=retried)
+        self.shared.tick(REQUESTS, len(exchange.attempts) - 1)
+        return exchange
+
+    def _asks_of(self, node_id: str, case: Case) -> Callable[[], Sequence[Ask]]:
+        """Nothing is sent ahead that the budget has no room for by then."""
+        return lambda: planned_asks(case) if self.purse is None or self.purse.has_room(node_id, case) else ()
 
     def _measure_control(self) -> dict[str, Any]:
         context = self.context()
         with self.lease.exclusive():
             control = measure_control(context)
+        self.shared.write(PACE, pace_of(context.exchanges).to_dict())
         if control.findings:
             control = self.evidence.attach_control(control, context.exchanges)
         return control.to_dict()
+
+    def _admitted(self, case: Case, node_id: str) -> Case:
+        """The case as it is to be run. Raises NotOffered for what the server lacks, NoRoom for what the budget does."""
+        self._require(case)
+        if self.purse is None:
+            return case
+        settled = self.purse.settled(node_id, case)
+        if not self._ahead.sent(node_id):
+            self.purse.admit(settled)
+        return settled
 
     def _require(self, case: Case) -> None:
         """Skip what the server was seen not to offer; what was not tried is tried."""
@@ -172,10 +202,6 @@ class Run:
             worker=self.worker,
             tags=case.tags,
         )
-
-
-def _asks_of(case: Case) -> Callable[[], Sequence[Ask]]:
-    return lambda: planned_asks(case)
 
 
 def _not_run(case: Case, down: Finding) -> Verdict:

@@ -10,6 +10,8 @@ from typing import cast
 
 import pytest
 
+from pytest_mtp.checks.budget import Budget, read_budget
+from pytest_mtp.core.errors import UsageError
 from pytest_mtp.core.record import Json
 from pytest_mtp.core.run import GatePolicy
 from pytest_mtp.judge.gate import InconclusivePolicy
@@ -29,6 +31,7 @@ class Settings:
     checkpoint: str | None
     gate: GatePolicy
     inconclusive: InconclusivePolicy
+    budget: Budget | None
     concurrency: int | None
     timeout_s: float
     report_dir: Path
@@ -90,6 +93,7 @@ def _settle(values: Mapping[str, Value], root: Path, invoked_in: Path) -> Settin
         checkpoint=one("checkpoint"),
         gate=cast("GatePolicy", one("gate")),
         inconclusive=cast("InconclusivePolicy", one("inconclusive")),
+        budget=_budget(one("budget")),
         concurrency=_concurrency(one("concurrency") or "auto"),
         timeout_s=_seconds(one("timeout") or "120"),
         report_dir=report if report.is_absolute() else base / report,
@@ -106,6 +110,13 @@ def _key_name(name: str | None) -> str | None:
     if not os.environ.get(name):
         raise pytest.UsageError(f"--mtp-api-key-env: the variable {name} is not set")
     return name
+
+
+def _budget(word: str | None) -> Budget | None:
+    try:
+        return read_budget(word) if word else None
+    except UsageError as error:
+        raise pytest.UsageError(f"--mtp-budget: {error}") from error
 
 
 def _concurrency(word: str) -> int | None:

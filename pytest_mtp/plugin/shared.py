@@ -12,6 +12,8 @@ from typing import Any
 
 CONTROL = "control"
 DOWN = "down"
+PACE, PLAN, SETTLED, STARTED = "pace", "plan", "settled", "started"
+REQUESTS = "requests"
 
 
 class SharedFolder:
@@ -49,6 +51,16 @@ class SharedFolder:
         draft = self.path / f"{name}.{os.getpid()}.draft"
         draft.write_text(json.dumps(value), encoding="utf-8")
         draft.replace(self.path / f"{name}.json")
+
+    def tick(self, name: str, times: int = 1) -> None:
+        """Count; a byte each, appended, so that no process needs to wait for another and a crash loses nothing."""
+        with (self.path / f"{name}.ticks").open("ab") as handle:
+            handle.write(b"." * times)
+
+    def ticks(self, name: str) -> int:
+        """What all processes counted so far."""
+        path = self.path / f"{name}.ticks"
+        return path.stat().st_size if path.exists() else 0
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:

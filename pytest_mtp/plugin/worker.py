@@ -31,6 +31,8 @@ def start_worker(config: pytest.Config, settings: Settings, given: dict[str, Any
     run = Run(settings, server, Path(given["folder"]), processes=given["processes"], worker=worker, weights=weights)
     run.evidence.redact = lambda record: config.hook.pytest_mtp_redact(record=record)
     config.stash[RUN] = run
+    if run.purse is not None:
+        config.pluginmanager.register(run.purse, "mtp-budget")
     config.add_cleanup(run.close)
 
 

@@ -35,6 +35,30 @@ def reasons(report: RunReport) -> list[str]:
     return [*early, *report.gate.reasons]
 
 
+def budget_lines(report: RunReport) -> list[str]:
+    """What was allowed, planned and spent, and what was left out; nothing without a budget."""
+    use = report.budget
+    if use is None:
+        return []
+    limits = [f"at most {use.limit_requests} requests"] if use.limit_requests is not None else []
+    limits += [f"at most {use.limit_s:g} s"] if use.limit_s is not None else []
+    planned = f"{use.planned_cases} cases, {use.planned_requests} requests at most"
+    planned += f", about {use.planned_s:.0f} s one at a time" if use.planned_s is not None else ""
+    lines = [
+        f"{use.budget} ({', '.join(limits) or 'no limit'})",
+        f"planned {planned}",
+        f"spent {use.requests} requests, {use.seconds:.0f} s",
+    ]
+    if use.looks:
+        fewest, most = min(use.looks.values()), max(use.looks.values())
+        lines.append(
+            f"{len(use.looks)} probes look {fewest} to {most} times" if fewest != most else f"{len(use.looks)} probes look {most} times"
+        )
+    if use.left_out:
+        lines.append(f"left out {len(use.left_out)} cases")
+    return lines
+
+
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:
     """Most severe first, else as found."""
     return sorted(findings, key=lambda finding: _RANK[finding.severity])

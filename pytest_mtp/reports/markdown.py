@@ -10,6 +10,7 @@ from pytest_mtp.core.verdict import Measure
 from pytest_mtp.reports.digest import (
     OUTCOMES,
     blocking_rows,
+    budget_lines,
     control_words,
     counts_by_suite,
     hint_of,
@@ -40,6 +41,7 @@ def summary_markdown(report: RunReport) -> str:
         _headline(report),
         _servers(report.servers),
         ["## Control", "", prose(control_words(report.control)), "", *_control_findings(report)],
+        _budget(report),
         _blocking(report),
         _measures(report),
         _counts(report),
@@ -74,6 +76,20 @@ def _servers(servers: Sequence[ServerFacts]) -> list[str]:
 def _control_findings(report: RunReport) -> list[str]:
     found = report.control.findings[:10] if report.control else ()
     return [*(f"- {finding.severity} {code(finding.code)}: {prose(finding.title)}" for finding in found), *([""] if found else [])]
+
+
+def _budget(report: RunReport) -> list[str]:
+    use = report.budget
+    if use is None:
+        return []
+    lines = ["## Budget", "", *(f"- {prose(line)}" for line in budget_lines(report)), ""]
+    if not use.left_out:
+        return lines
+    rows = ((code(each.node_id), str(each.requests), prose(each.reason)) for each in use.left_out[:_MOST_MEASURES])
+    table = _table(("case", "requests", "why"), rows)
+    lines += [f"<details><summary>Left out ({len(use.left_out)})</summary>", "", *table, ""]
+    rest = len(use.left_out) - _MOST_MEASURES
+    return [*lines, *([f"… and {rest} more in the JSON report.", ""] if rest > 0 else []), "</details>", ""]
 
 
 def _blocking(report: RunReport) -> list[str]:

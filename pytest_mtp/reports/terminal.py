@@ -10,6 +10,7 @@ from pytest_mtp.core.verdict import Measure
 from pytest_mtp.reports.digest import (
     OUTCOMES,
     blocking_rows,
+    budget_lines,
     by_stratum,
     control_words,
     counts_by_suite,
@@ -41,6 +42,8 @@ def summary_lines(report: RunReport, *, width: int = 80) -> list[str]:
     lines = [
         *(line for facts in report.servers for line in labelled("server", _server_lines(facts), width=width, indent=_LABEL)),
         *labelled("control", [control_words(report.control), *_control_findings(report)], width=width, indent=_LABEL),
+        *labelled("budget", budget_lines(report), width=width, indent=_LABEL),
+        *_left_out(report, width),
         *_table(_suite_rows(report)),
         *(line for rows in _measure_tables(report) for line in _table(rows)),
         *_others("inconclusive, without closing the gate", [r for r in of_class(report, "INCONCLUSIVE") if not r.closes], width),
@@ -73,6 +76,11 @@ def _control_findings(report: RunReport) -> list[str]:
             lines += [f"hint: {hint}"] if hint else []
             lines += [f"evidence: {finding.evidence['file']} in the report's folder"] if "file" in finding.evidence else []
     return lines
+
+
+def _left_out(report: RunReport, width: int) -> list[str]:
+    names = [printable(each.node_id, limit=200) for each in report.budget.left_out] if report.budget else []
+    return labelled("", [*names[:_MOST_OTHERS], *_rest(len(names) - _MOST_OTHERS)], width=width, indent=_LABEL)
 
 
 def _suite_rows(report: RunReport) -> list[list[str]]:
