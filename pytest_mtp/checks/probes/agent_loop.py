@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import SERVER_FAILED, Sent, fault_finding
+from pytest_mtp.checks.probes.sent import SERVER_FAILED, Sent, declined, fault_finding
 from pytest_mtp.checks.probes.tool_choice import serving_faults, tool
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
@@ -104,8 +104,8 @@ def _sight(condition: str, turn: int, exchange: Exchange) -> Sight:
 
 def _unanswered(condition: str, turn: int, exchange: Exchange) -> Sight:
     fault = exchange.fault
-    if fault is not None and fault.kind == "refused":
-        return Sight(condition=condition, not_offered=f"refused in turn {turn + 1}: {fault.message[:160]}")
+    if declined(exchange):
+        return Sight(condition=condition, not_offered=f"turn {turn + 1}: {declined(exchange)}")
     if fault is not None and fault.kind in SERVER_FAILED and exchange.ask.messages[1:]:
         title = f"turn {turn + 1} with the calls and results so far ends without a reply: {fault.message}"
         evidence = {"status": fault.status, "body": fault.body[:400], "messages": len(exchange.ask.messages)}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import STORY, say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
 
@@ -22,8 +22,8 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
 
 def _sight(exchange: Exchange, wanted: int) -> Sight:
     condition = f"n = {wanted}"
-    if exchange.fault is not None and exchange.fault.kind == "refused":
-        return Sight(condition=condition, not_offered=f"refused: {exchange.fault.message[:120]}")
+    if declined(exchange):
+        return Sight(condition=condition, not_offered=declined(exchange))
     fault = fault_finding(exchange)
     if fault is not None or exchange.reply is None:
         return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)

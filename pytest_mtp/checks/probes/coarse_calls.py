@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
 from pytest_mtp.checks.probes.tool_choice import serving_faults, tool
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
@@ -51,8 +51,8 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
 
 def _sight(condition: str, ask: Ask, unary: Exchange, streamed: Exchange, *, noisy: bool) -> Sight:
     for exchange in (unary, streamed):
-        if exchange.fault is not None and exchange.fault.kind == "refused":
-            return Sight(condition=condition, not_offered=f"refused: {exchange.fault.message[:160]}")
+        if declined(exchange):
+            return Sight(condition=condition, not_offered=declined(exchange))
         fault = fault_finding(exchange)
         if fault is not None:
             return Sight(condition=condition, findings=(fault,), culprit=exchange)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import SERVER_FAILED, Sent, fault_finding
+from pytest_mtp.checks.probes.sent import SERVER_FAILED, Sent, declined, fault_finding
 from pytest_mtp.checks.probes.tool_choice import tool
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -28,8 +28,8 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
         say(_PROMPT, max_tokens=whole(case, "max_tokens", _MAX_TOKENS)), tools=(tool("find", "Look something up", "query"),)
     )
     complete = sent.alone(ask)
-    if complete.fault is not None and complete.fault.kind == "refused":
-        return [Sight(condition="the whole call", not_offered=f"refused: {complete.fault.message[:160]}")]
+    if declined(complete):
+        return [Sight(condition="the whole call", not_offered=declined(complete))]
     fault = fault_finding(complete)
     if fault is not None or complete.reply is None:
         return [Sight(condition="the whole call", findings=(fault,) if fault else (), culprit=complete)]

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import COUNT, STORY, say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
-from pytest_mtp.core.reply import TokenLogprob
+from pytest_mtp.core.reply import Reply, TokenLogprob
 from pytest_mtp.core.verdict import Finding
 
 _MAX_TOKENS, _TOP = 24, 3
@@ -39,16 +39,15 @@ def _with_logprobs(ask: Ask) -> Ask:
 
 
 def _sight(condition: str, exchange: Exchange) -> Sight:
-    if exchange.fault is not None and exchange.fault.kind == "refused":
-        return Sight(condition=condition, not_offered=f"log-probabilities are refused: {exchange.fault.message[:120]}")
+    if declined(exchange):
+        return Sight(condition=condition, not_offered=declined(exchange))
     fault = fault_finding(exchange)
     if fault is not None or exchange.reply is None:
         return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
     entries = exchange.reply.logprobs
     if not entries:
         return Sight(condition=condition, not_offered="the reply carries no log-probabilities")
-    usage = exchange.reply.usage
-    counted = usage.completion_tokens if usage else None
+    counted = _due(exchange.reply)
     found = [each for each in (_contradiction(entries), _hollow(entries), _length(entries, counted)) if each]
     return Sight(condition=condition, findings=tuple(found), culprit=exchange if found else None)
 
@@ -88,6 +87,13 @@ def _wrong(entry: TokenLogprob) -> str:
     if best is not None and entry.logprob is not None and entry.logprob < best - _TIE_NATS:
         return f"chosen at temperature 0 with {entry.logprob:.3f} nats, while another has {best:.3f}"
     return ""
+
+
+def _due(reply: Reply) -> int | None:
+    """Tokens that should have an entry. The API asks for those of the answer: tokens of reasoning may or may not have one."""
+    if reply.usage is None or reply.reasoning or reply.usage.reasoning_tokens:
+        return None
+    return reply.usage.completion_tokens
 
 
 def _length(entries: Sequence[TokenLogprob], counted: int | None) -> Finding | None:

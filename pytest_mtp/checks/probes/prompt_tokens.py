@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import say
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
 from pytest_mtp.checks.probes.tool_choice import tool
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
@@ -55,8 +55,8 @@ def _tokens(exchange: Exchange) -> int | None:
 def _unusable(condition: str, exchanges: Sequence[Exchange]) -> Sight | None:
     missing = next((exchange for exchange in exchanges if exchange.reply is None), None)
     if missing is not None:
-        if missing.fault is not None and missing.fault.kind == "refused":
-            return Sight(condition=condition, not_offered=f"refused: {missing.fault.message[:120]}")
+        if declined(missing):
+            return Sight(condition=condition, not_offered=declined(missing))
         fault = fault_finding(missing)
         return Sight(condition=condition, findings=(fault,) if fault else (), culprit=missing)
     if any(_tokens(exchange) is None for exchange in exchanges):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
 from pytest_mtp.checks.probes.tool_choice import TOOLS
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
@@ -45,8 +45,8 @@ def _reasons(exchange: Exchange) -> bool:
 
 
 def _sight(condition: str, exchange: Exchange, thinks: Sequence[str]) -> Sight:
-    if exchange.fault is not None and exchange.fault.kind == "refused":
-        return Sight(condition=condition, not_offered=f"refused: {exchange.fault.message[:120]}")
+    if declined(exchange):
+        return Sight(condition=condition, not_offered=declined(exchange))
     fault = fault_finding(exchange)
     if fault is not None or exchange.reply is None:
         return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)

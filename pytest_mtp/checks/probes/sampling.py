@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import COUNT, STORY, say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -137,8 +137,8 @@ def _refused(condition: str, exchanges: Sequence[Exchange]) -> Sight | None:
 
 
 def _missing(condition: str, exchange: Exchange) -> Sight:
-    if exchange.fault is not None and exchange.fault.kind == "refused":
-        return Sight(condition=condition, not_offered=f"refused: {exchange.fault.message[:160]}")
+    if declined(exchange):
+        return Sight(condition=condition, not_offered=declined(exchange))
     fault = fault_finding(exchange)
     return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pytest_mtp.core.ask import Ask
@@ -65,6 +66,23 @@ class Sent:
 
 SERVER_FAILED = frozenset({"server_error", "reset", "malformed"})
 """Kinds of faults that no lawful request may meet: the request arrived, and the server lost its reply."""
+
+
+_UNSUPPORTED = re.compile(r"\b(not (yet )?supported|unsupported|not (yet )?implemented|does(n't| not) support)\b", re.IGNORECASE)
+
+
+def declined(exchange: Exchange, most: int = 160) -> str:
+    """Why the server declines the request, openly; empty where it does not.
+
+    A refusal with the status of a failure is one too where its message says that this is not supported: the status is wrong, and the
+    server within its rights.
+    """
+    fault = exchange.fault
+    if fault is None or fault.kind not in ("refused", "server_error"):
+        return ""
+    if fault.kind == "server_error" and not _UNSUPPORTED.search(fault.message):
+        return ""
+    return f"refused: {fault.message[:most]}"
 
 
 def fault_finding(exchange: Exchange) -> Finding | None:

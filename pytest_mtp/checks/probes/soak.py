@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import say, secret_word, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
 from pytest_mtp.checks.probes.tool_choice import TOOLS
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
@@ -88,8 +88,8 @@ def _ask(place: int, budget: int) -> Ask:
 
 def _sight(place: int, exchange: Exchange, width: int) -> Sight:
     fault = exchange.fault
-    if fault is not None and fault.kind in ("busy", "refused"):
-        return Sight(condition=_LOAD, unreached=f"refused: {fault.message[:120]}")
+    if fault is not None and (fault.kind == "busy" or declined(exchange)):
+        return Sight(condition=_LOAD, unreached=declined(exchange) or f"busy: {fault.message[:120]}")
     if fault is not None:
         title = f"under mixed load a lawful request ended in: {fault.message}"
         evidence = {"kind": fault.kind, "status": fault.status, "body": fault.body[:300]}

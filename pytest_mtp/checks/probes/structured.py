@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pytest_mtp.checks.probes.probe import Probe, Sight
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -57,8 +57,8 @@ def _asked(prompt: str, schema: Json, budget: int, *, stream: bool, temperature:
 def _sight(name: str, exchange: Exchange) -> Sight:
     mode = "streamed" if exchange.ask.stream else "sampled" if exchange.ask.sampling.temperature else "greedy"
     condition = f"{name}, {mode}"
-    if exchange.fault is not None and exchange.fault.kind == "refused":
-        return Sight(condition=condition, not_offered=f"refused: {exchange.fault.message[:120]}")
+    if declined(exchange):
+        return Sight(condition=condition, not_offered=declined(exchange))
     fault = fault_finding(exchange)
     if fault is not None or exchange.reply is None:
         return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)

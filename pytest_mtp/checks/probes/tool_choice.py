@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_mtp.checks.probes.probe import Probe, Sight
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -59,8 +59,8 @@ def _asked(choice: str | Mapping[str, Json], budget: int, *, stream: bool, syste
 
 
 def _sight(condition: str, exchange: Exchange) -> Sight:
-    if exchange.fault is not None and exchange.fault.kind == "refused":
-        return Sight(condition=condition, not_offered=f"refused: {exchange.fault.message[:160]}")
+    if declined(exchange):
+        return Sight(condition=condition, not_offered=declined(exchange))
     fault = fault_finding(exchange)
     if fault is not None or exchange.reply is None:
         return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)

@@ -188,6 +188,11 @@ def test_logprobs(memory, rows, found):
     assert sorted(set(codes(verdict))) == found
 
 
+def test_tokens_of_reasoning_may_have_no_logprobs(memory):
+    verdict = run("logprobs", memory(lambda _ask: said("a", reasoning="hm, let me see", logprobs=entries(SOUND))))
+    assert (verdict.outcome, codes(verdict)) == ("PASS", [])
+
+
 def test_a_server_without_logprobs_is_skipped(memory):
     with pytest.raises(NotOffered, match="no log-probabilities"):
         run("logprobs", memory(lambda _ask: said("x")))

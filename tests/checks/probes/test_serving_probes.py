@@ -140,6 +140,13 @@ def test_schemas_that_are_refused_are_skipped(memory):
         run("structured", memory(lambda _ask: REFUSAL))
 
 
+def test_a_refusal_with_the_status_of_a_failure_is_one_where_it_says_so(memory):
+    told = Fault(kind="server_error", code="INFRA.5xx", message="500, the server failed: not supported with speculation", status=500)
+    with pytest.raises(NotOffered, match="not supported with speculation"):
+        run("structured", memory(lambda _ask: told))
+    assert run("structured", memory(lambda _ask: CRASH)).outcome == "BLOCKED"
+
+
 def calling(ask, name="get_weather", arguments='{"city": "Paris"}'):
     call = ToolCall(id="c1", type="function", name=name, arguments=arguments, index=0)
     return Reply(
