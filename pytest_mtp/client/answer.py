@@ -8,6 +8,7 @@ import httpx
 
 from pytest_mtp.client.assemble import ProtocolError, StreamAssembler, reply_of_body
 from pytest_mtp.client.complaint import has_error
+from pytest_mtp.client.decoding import pieces
 from pytest_mtp.client.document import shown
 from pytest_mtp.client.faults import excerpt, fault_of_exception, fault_of_protocol, fault_of_status
 from pytest_mtp.client.flight import under_way
@@ -42,7 +43,7 @@ def read_answer(http: httpx.Client, request: httpx.Request, got: Received, *, li
             try:
                 got.headers_ns = flight.clock()
                 got.status, got.headers = response.status_code, masked_headers(response.headers.multi_items())
-                for data in response.iter_bytes():
+                for data in pieces(response):
                     got.take(data)
             finally:
                 response.close()

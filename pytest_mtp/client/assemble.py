@@ -15,6 +15,9 @@ from pytest_mtp.core.reply import Reply, TokenLogprob, ToolCall, Usage, WireNote
 
 Kind = Literal["role", "content", "reasoning", "tool", "finish", "usage", "empty"]
 _NOTES_KEPT = 40
+_NOTES_GATHERED = 10_000
+MAX_TEXT = 4 << 20
+"""Characters of one answer, reasoning included: a million tokens."""
 
 
 class ProtocolError(Exception):
@@ -46,6 +49,7 @@ class StreamAssembler:
         self._named: dict[str, str] = {}
         self._extras: dict[str, Any] = {}
         self._chunks = 0
+        self._characters = 0
 
     def feed(self, event: SseEvent) -> None:
         """Take one event. Raises ProtocolError for an error object, also one inside a stream that began well."""
@@ -64,6 +68,7 @@ class StreamAssembler:
         )
 
     def _note(self, code: str, detail: str) -> None:
+        del self.notes[_NOTES_GATHERED:]  # only so many are kept in the end; others than these add to the list too
         self.notes.append(WireNote(code=code, detail=detail))
 
     def _chunk_of(self, event: SseEvent) -> Mapping[str, Any] | None:
@@ -116,6 +121,9 @@ class StreamAssembler:
             "tool": self._calls.feed(delta.get("tool_calls")),
         }
         characters = sum(sizes.values())
+        self._characters += characters
+        if self._characters > MAX_TEXT:
+            raise ProtocolError(f"an answer of more than {MAX_TEXT} characters", code="PROTO.sse")
         if characters and self._finish is not None:
             self._note("PROTO.finish", f"{characters} characters after the finish reason {shown(self._finish)}")
         ids, logprobs = token_ids_of(choice.get("token_ids")), logprobs_of(choice.get("logprobs"), self.notes)

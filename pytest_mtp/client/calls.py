@@ -9,6 +9,12 @@ from typing import Any
 from pytest_mtp.client.document import shown
 from pytest_mtp.core.reply import ToolCall, WireNote
 
+MAX_CALLS = 1000
+"""Of one reply. A stream may name a new one with every chunk."""
+
+_LONGEST_NAME = 4096
+_LOOKS = 16
+
 
 @dataclass(slots=True)
 class _Open:
@@ -19,13 +25,20 @@ class _Open:
     type: str | None = None
     name: str | None = None
     pieces: list[str] = field(default_factory=list)
+    looks: int = 0
 
     @property
     def arguments(self) -> str:
         return "".join(self.pieces)
 
     def complete(self) -> bool:
-        """Whether the arguments so far are one JSON value, so that a new id must mean a new call."""
+        """Whether the arguments so far are one JSON value, so that a new id must mean a new call.
+
+        Looked at a few times at most, as each look reads them all.
+        """
+        self.looks += 1
+        if self.looks > _LOOKS:
+            return False
         try:
             json.loads(self.arguments)
         except (ValueError, RecursionError):
@@ -39,6 +52,7 @@ class CallAssembler:
     def __init__(self) -> None:
         """Empty."""
         self._calls: list[_Open] = []
+        self._by_index: dict[int, _Open] = {}
         self._notes: dict[tuple[str, str], WireNote] = {}
 
     @property
@@ -94,7 +108,7 @@ class CallAssembler:
         if not isinstance(index, int) or isinstance(index, bool):
             self._note("TOOL.wire", "the index of a call is not an integer", shown(index))
             index = int(index) if isinstance(index, str) and index.isdecimal() and len(index) < 9 else len(self._calls)
-        call = next((call for call in reversed(self._calls) if call.index == index), None)
+        call = self._by_index.get(index)
         if call is None:
             return self._begin(index, id_)
         if id_ is not None and call.id is not None and id_ != call.id:
@@ -106,8 +120,13 @@ class CallAssembler:
         return call
 
     def _begin(self, index: int | None, id_: str | None) -> _Open:
+        if len(self._calls) >= MAX_CALLS:
+            self._note("TOOL.wire", f"more than {MAX_CALLS} calls", "")
+            return self._calls[-1]
         call = _Open(index=index, id=id_)
         self._calls.append(call)
+        if index is not None:
+            self._by_index[index] = call
         return call
 
     def _name(self, call: _Open, name: str | None) -> None:
@@ -122,7 +141,7 @@ class CallAssembler:
             call.name = name
         else:
             self._note("TOOL.wire", "the name of a call comes in pieces", f"{shown(call.name)}, then {shown(name)}")
-            call.name += name
+            call.name = (call.name + name)[:_LONGEST_NAME]
 
     def _arguments(self, value: Any) -> str:
         if value is None:
@@ -146,7 +165,9 @@ class CallAssembler:
         if not isinstance(calls, list):
             self._note("TOOL.wire", "tool_calls is not a list", shown(calls))
             return ()
-        return tuple(call for item in calls if (call := self._whole_one(item)) is not None)
+        if len(calls) > MAX_CALLS:
+            self._note("TOOL.wire", f"more than {MAX_CALLS} calls", "")
+        return tuple(call for item in calls[:MAX_CALLS] if (call := self._whole_one(item)) is not None)
 
     def _whole_one(self, item: Any) -> ToolCall | None:
         if not isinstance(item, dict):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from pytest_mtp.core.reply import WireNote
 
 MAX_DEPTH = 100
+MAX_PARTS = 1_000_000
+"""Brackets, braces and commas of one document: a byte of JSON may become a hundred bytes of Python."""
+
 _SHOWN = 200
 
 
@@ -16,16 +20,26 @@ class DocumentError(ValueError):
 
 
 def parse_json(text: str, notes: list[WireNote]) -> Any:
-    """The value of `text`. NaN and infinities become None with a note, since they are no JSON.
+    """The value of `text`. NaN, infinities and numbers beyond every float become None with a note: no client can use them.
 
-    Raises DocumentError, also for nesting beyond `MAX_DEPTH`: records of it could not be written again.
+    Raises DocumentError, also for nesting beyond `MAX_DEPTH`, as records of it could not be written again, and for more than
+    `MAX_PARTS` parts.
     """
+    if len(text) > MAX_PARTS and sum(text.count(mark) for mark in "[{,") > MAX_PARTS:
+        raise DocumentError(f"more than {MAX_PARTS} parts")
 
     def constant(word: str) -> None:
         notes.append(WireNote(code="PROTO.json", detail=f"{word} is not JSON"))
 
+    def number(word: str) -> float | None:
+        value = float(word)
+        if math.isfinite(value):
+            return value
+        notes.append(WireNote(code="PROTO.json", detail=f"{shown(word[:40])} is too large for a number"))
+        return None
+
     try:
-        value = json.loads(text, parse_constant=constant)
+        value = json.loads(text, parse_constant=constant, parse_float=number)
     except RecursionError:
         raise DocumentError(f"nested deeper than {MAX_DEPTH} levels") from None
     except ValueError as error:  # JSONDecodeError, or an integer of thousands of digits

@@ -13,6 +13,7 @@ import httpx
 import tenacity
 
 from pytest_mtp.client.answer import Answer, read_answer
+from pytest_mtp.client.decoding import ACCEPTED, pieces
 from pytest_mtp.client.faults import fault_of_exception
 from pytest_mtp.client.flight import Clock, Flight, under_way
 from pytest_mtp.client.proxies import proxy_for
@@ -28,7 +29,8 @@ from pytest_mtp.core.protocols import Fetched
 
 CONNECT_S = 10.0
 FETCH_S = 30.0
-MAX_BODY = 256 << 20
+MAX_BODY = 64 << 20
+MAX_PAGE = 8 << 20
 _HOPS = 3
 
 
@@ -51,7 +53,7 @@ class HttpClient:
         self._retry = retry or RetryPolicy()
         self._key = _usable(api_key)
         schemes = {_scheme(endpoint.root), _scheme(endpoint.api_root)}
-        headers = {"user-agent": "pytest-mtp", "accept": "application/json, text/event-stream"}
+        headers = {"user-agent": "pytest-mtp", "accept": "application/json, text/event-stream", "accept-encoding": ACCEPTED}
         if self._key:
             headers["authorization"] = f"Bearer {self._key}"
         nothing_kept = DefaultCookiePolicy(allowed_domains=[])  # each request alike: no cookie pins us to one replica
@@ -162,9 +164,9 @@ class HttpClient:
     def _get(self, url: httpx.URL, hops: int) -> Fetched:
         with self._http.stream("GET", url) as response:
             body = bytearray()
-            for data in response.iter_bytes():
+            for data in pieces(response):
                 body += data
-                if len(body) > self._max_body:
+                if len(body) > MAX_PAGE:
                     break
             headers = masked_headers(response.headers.multi_items())
             status = response.status_code
@@ -172,7 +174,7 @@ class HttpClient:
         target = url.join(headers["location"]) if 300 <= status < 400 and "location" in headers else url
         if target != url and hops and (target.scheme, target.netloc) == (url.scheme, url.netloc):
             return self._get(target, hops - 1)
-        text = scrubbed(_decoded(bytes(body[: self._max_body]), encoding), self._key)  # sglang's server info shows it
+        text = scrubbed(_decoded(bytes(body[:MAX_PAGE]), encoding), self._key)  # sglang's server info shows it
         return Fetched(status=status, text=text, headers={name: scrubbed(value, self._key) for name, value in headers.items()})
 
 

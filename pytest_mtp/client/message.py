@@ -9,6 +9,7 @@ from typing import Any
 from pytest_mtp.client.document import shown
 from pytest_mtp.core.reply import WireNote
 
+_EXTRAS_KEPT = 200
 _NAMED = frozenset({"id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier", "error"})
 _NAMED_IN_CHOICE = frozenset({"index", "message", "delta", "logprobs", "finish_reason", "token_ids", "text"})
 _NAMED_IN_USAGE = frozenset(
@@ -54,10 +55,19 @@ def _unnamed(holder: Mapping[str, Any], named: frozenset[str]) -> dict[str, Any]
 
 
 def merge_extras(extras: dict[str, Any], later: Mapping[str, Any]) -> None:
-    """Later chunks win, key by key inside an object: a last chunk without a field does not erase it."""
+    """Later chunks win, key by key inside an object: a last chunk without a field does not erase it.
+
+    A stream that invents a new field with every chunk gets no more than `_EXTRAS_KEPT` of them into the reply.
+    """
     for name, value in later.items():
         before = extras.get(name)
-        extras[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
+        if len(extras) >= _EXTRAS_KEPT and name not in extras:
+            continue
+        if isinstance(before, dict) and isinstance(value, dict):
+            room = len(before) < _EXTRAS_KEPT
+            extras[name] = {**before, **{key: inner for key, inner in value.items() if room or key in before}}
+        else:
+            extras[name] = value
 
 
 def choice_zero(choices: Any) -> tuple[Mapping[str, Any] | None, frozenset[int]]:

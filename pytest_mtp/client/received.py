@@ -8,6 +8,12 @@ from pytest_mtp.client.flight import Flight
 from pytest_mtp.client.sse import SseEvent, SseOverflowError, SseReader
 
 LINGER_S = 5.0  # after [DONE] or an error, the body has this long to end
+MAX_DOCUMENT = 16 << 20
+"""Of a body that is one JSON document: it is kept whole, parsed, and written as evidence, each many times its size at worst."""
+
+MAX_EVENTS = 250_000
+"""Of a stream; twice what 128,000 tokens take one by one."""
+
 _HEAD, _TAIL = 192 << 10, 64 << 10
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
@@ -19,7 +25,7 @@ class Received:
     """
 
     def __init__(self, flight: Flight, *, asked_stream: bool, max_body: int) -> None:
-        """`max_body` bounds the whole body in bytes."""
+        """`max_body` bounds the whole body in bytes; one that is no stream is bounded by `MAX_DOCUMENT` too."""
         self.flight, self.asked_stream, self.max_body = flight, asked_stream, max_body
         self.status = 0
         self.headers: Mapping[str, str] = {}
@@ -66,8 +72,9 @@ class Received:
         """Raises SseOverflowError beyond a bound."""
         at_ns = self.flight.clock()
         self.size += len(data)
-        if self.size > self.max_body:
-            raise SseOverflowError(f"a body of more than {self.max_body} bytes")
+        bound = self.max_body if self.streamed else min(self.max_body, MAX_DOCUMENT)
+        if self.size > bound:
+            raise SseOverflowError(f"a body of more than {bound} bytes")
         self._body += data
         if self.streamed is None:
             self.streamed = self._decide()
@@ -89,6 +96,8 @@ class Received:
 
     def _events(self, events: list[SseEvent]) -> None:
         self.events += events
+        if len(self.events) > MAX_EVENTS:
+            raise SseOverflowError(f"a stream of more than {MAX_EVENTS} events")
         for event in events:
             self.done = self.done or event.data.strip() == "[DONE]"
             self._failed = self._failed or event.event == "error" or event.data.startswith('{"error":{')

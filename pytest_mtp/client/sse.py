@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_mtp.core.reply import WireNote
 
-MAX_LINE = 64 << 20
+MAX_LINE = 16 << 20
 _LINE_END = re.compile(rb"\r\n?|\n")
 _BOM = b"\xef\xbb\xbf"
 _STRAYS_KEPT = 8
@@ -41,8 +41,7 @@ class SseReader:
     def __init__(self, *, max_line: int = MAX_LINE) -> None:
         """`max_line` bounds a line and the data of one event, in bytes."""
         self._max_line = max_line
-        self._partial: list[bytes] = []
-        self._partial_size = 0
+        self._partial = bytearray()
         self._skip_lf = False
         self._at_start = True
         self._data: list[str] = []
@@ -84,7 +83,7 @@ class SseReader:
 
     def close(self) -> list[SseEvent]:
         """The event that the end of the stream left open, marked `unterminated`."""
-        if self._partial_size:
+        if self._partial:
             self._end_line()
         if self._data or self._event:
             self._dispatch(unterminated=True)
@@ -97,15 +96,13 @@ class SseReader:
     def _keep(self, piece: bytes) -> None:
         if not piece:
             return
-        self._partial.append(piece)
-        self._partial_size += len(piece)
-        if self._partial_size > self._max_line:
+        self._partial += piece
+        if len(self._partial) > self._max_line:
             raise SseOverflowError(f"a line of more than {self._max_line} bytes")
 
     def _end_line(self) -> None:
-        raw = b"".join(self._partial)
+        raw = bytes(self._partial)
         self._partial.clear()
-        self._partial_size = 0
         if self._at_start:
             self._at_start = False
             raw = raw.removeprefix(_BOM)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pytest_mtp.core.codes import CODES
 from pytest_mtp.core.errors import InfraError, nearest
 from pytest_mtp.core.protocols import Client, Fetched
 from pytest_mtp.servers.address import Address
-from pytest_mtp.servers.engines.document import items, owners, text
+from pytest_mtp.servers.engines.document import items, owners, parsed, text
 from pytest_mtp.servers.trouble import is_page, one_line, status_fault, trouble
 
 _FIRST_PAUSE_S = 0.1
@@ -96,10 +95,7 @@ def _patiently(client: Client, path: str, deadline: float) -> Fetched:
 
 
 def _model_list(got: Fetched) -> Mapping[str, object] | None:
-    try:
-        document = json.loads(got.text)
-    except (ValueError, RecursionError):
-        return None
+    document = parsed(got.text)
     return document if isinstance(document, dict) and isinstance(document.get("data"), list) else None
 
 

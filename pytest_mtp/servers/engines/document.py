@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 
+from pytest_mtp.client.document import DocumentError, parse_json
 from pytest_mtp.core.protocols import Client
 
 _TOO_MANY = 2**63  # ratios of larger numbers may not fit into a float
@@ -30,7 +30,7 @@ def count(value: object) -> int | None:
     """A number of things: a non-negative integer of 63 bits, also where it came as 3.0."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    if isinstance(value, float) and not math.isfinite(value):  # json.loads takes NaN and Infinity
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return int(value) if 0 <= value < _TOO_MANY and value == int(value) else None
 
@@ -40,11 +40,16 @@ def fetch_json(client: Client, path: str) -> object:
     got = client.fetch(path)
     if not got.ok:
         return None
+    return parsed(got.text)
+
+
+def parsed(body: str) -> object:
+    """JSON within the bounds of the client, else None."""
     try:
-        parsed: object = json.loads(got.text)
-    except (ValueError, RecursionError):
+        value: object = parse_json(body, [])
+    except DocumentError:
         return None
-    return parsed
+    return value
 
 
 def owners(models: Mapping[str, object]) -> frozenset[str]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from pytest_mtp.core.facts import Acceptance
+
+MOST_POSITIONS = 1024
+"""Draft positions that are believed: no drafter proposes as many tokens a step."""
 
 POSITIONS = "spec_decode_num_accepted_tokens_per_pos_total"
 
@@ -27,7 +31,7 @@ def samples(exposition: str, *, prefix: str) -> Mapping[str, float] | None:
                     continue
                 if name == POSITIONS:
                     name = f"{name}/{int(sample.labels['position'])}"
-                totals[name] = totals.get(name, 0) + sample.value
+                totals[name] = min(totals.get(name, 0) + sample.value, sys.float_info.max)
     except (ValueError, KeyError):
         return None
     return totals
@@ -56,7 +60,8 @@ def draft_counts(totals: Mapping[str, float], *, source: str = "/metrics") -> Ac
     if drafted is None or accepted is None:
         return None
     rounds = totals.get("spec_decode_num_drafts_total")
-    positions = {int(name.removeprefix(f"{POSITIONS}/")): value for name, value in totals.items() if name.startswith(f"{POSITIONS}/")}
+    found = ((int(name.removeprefix(f"{POSITIONS}/")), value) for name, value in totals.items() if name.startswith(f"{POSITIONS}/"))
+    positions = {place: value for place, value in found if 0 <= place < MOST_POSITIONS}
     return Acceptance(
         drafted=int(drafted),
         accepted=int(accepted),
