@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -44,7 +44,7 @@ def empty_arguments(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
 
     def change(calls: Deltas) -> Deltas:
         for call in calls:
-            call["function"]["arguments"] = ""
+            call.setdefault("function", {})["arguments"] = ""
         return [call for call in calls if "id" in call]
 
     return with_calls(frames, change)
@@ -55,7 +55,7 @@ def lost_tail(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     held: list[Frame] = []
     seen = 0
     for frame in frames:
-        if "tool_calls" in frame.delta:
+        if frame.calls:
             yield from held
             held, seen = [frame], seen + 1
         elif held and frame.finish is None and frame.takes_step:
@@ -78,10 +78,10 @@ def repeated_arguments(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame
     whole: dict[int, str] = {}
     last: Frame | None = None
     for frame in frames:
-        if "tool_calls" in frame.delta:
+        if frame.calls:
             last = frame
-            for call in frame.delta["tool_calls"]:
-                whole[call["index"]] = whole.get(call["index"], "") + (call.get("function", {}).get("arguments") or "")
+            for call in frame.calls:
+                whole[call["index"]] = whole.get(call["index"], "") + arguments_of(call)
         elif last is not None and not frame.takes_step:
             again = [{"index": index, "function": {"arguments": arguments}} for index, arguments in whole.items()]
             yield from with_calls((last,), lambda _calls, again=again: again)  # type: ignore[misc]  # a default binds the loop's value
@@ -99,16 +99,28 @@ def lost_first_delta(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
         yield frame
 
 
+def arguments_of(call: Mapping[str, Any]) -> str:
+    """The fragment of arguments that it carries; engines leave the field out, or send null, where there is none."""
+    return str((call.get("function") or {}).get("arguments") or "")
+
+
+def name_of(call: Mapping[str, Any]) -> str:
+    """The name that it carries, empty for none."""
+    return str((call.get("function") or {}).get("name") or "")
+
+
 def with_calls(frames: Iterable[Frame], change: Callable[[Deltas], Deltas]) -> Iterator[Frame]:
     """The same events with other `tool_calls`; an event that has none left is dropped."""
     for frame in frames:
-        if "tool_calls" not in frame.delta or isinstance(frame.payload, str):
+        if not frame.calls or isinstance(frame.payload, str):
             yield frame
             continue
         payload = deepcopy(dict(frame.payload))
         delta = payload["choices"][0]["delta"]
         delta["tool_calls"] = change(delta["tool_calls"])
-        if delta["tool_calls"]:
+        if payload == frame.payload:
+            yield frame
+        elif delta["tool_calls"]:
             yield replace(frame, payload=payload)
 
 

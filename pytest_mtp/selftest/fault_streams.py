@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from pytest_mtp.selftest.fault_frames import Deltas, with_calls, with_delta
+from pytest_mtp.selftest.fault_frames import Deltas, arguments_of, name_of, with_calls, with_delta
 from pytest_mtp.selftest.scene import Scene
 from pytest_mtp.selftest.wire import Frame
 
@@ -13,22 +13,17 @@ _CLOSE = "}\n</tool_call>"
 REASONING = ("reasoning_content", "reasoning")
 
 
-def _arguments(call: dict[str, object]) -> str:
-    function = call.get("function")
-    return str(function.get("arguments") or "") if isinstance(function, dict) else ""
-
-
 def first_call_torn(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """Of two calls the first keeps its first fragment of arguments alone."""
     frames = tuple(frames)
-    two = any(call.get("index") == 1 for frame in frames for call in frame.delta.get("tool_calls", ()))
+    two = any(call.get("index") == 1 for frame in frames for call in frame.calls)
     begun = 0
 
     def change(calls: Deltas) -> Deltas:
         nonlocal begun
         kept = []
         for call in calls:
-            if call.get("index") == 0 and _arguments(call):
+            if call.get("index") == 0 and arguments_of(call):
                 begun += 1
                 if begun > 1:
                     continue
@@ -48,7 +43,7 @@ def no_braces(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
 
     def change(calls: Deltas) -> Deltas:
         for call in calls:
-            if _arguments(call).strip() == "{}":
+            if arguments_of(call).strip() == "{}":
                 call["function"]["arguments"] = ""
         return calls
 
@@ -60,8 +55,8 @@ def delimiters(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
 
     def change(calls: Deltas) -> Deltas:
         for call in calls:
-            if _arguments(call):
-                call["function"]["arguments"] = _arguments(call).replace(': "', ': "<|\\"|>')
+            if arguments_of(call):
+                call["function"]["arguments"] = arguments_of(call).replace(': "', ': "<|\\"|>')
         return calls
 
     return with_calls(frames, change)
@@ -92,8 +87,8 @@ def again_and_again(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """The arguments come anew until the budget is spent."""
     for frame in frames:
         yield frame
-        if "tool_calls" in frame.delta:
-            whole = [{"index": call.get("index", 0), "function": {"arguments": _arguments(call)}} for call in frame.delta["tool_calls"]]
+        if frame.calls:
+            whole = [{"index": call.get("index", 0), "function": {"arguments": arguments_of(call)}} for call in frame.calls]
             for _ in range(12):
                 yield from with_calls((frame,), lambda _calls, whole=whole: list(whole))  # type: ignore[misc]  # binds the loop's value
 
@@ -107,7 +102,7 @@ def doubled_names(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """The name comes in two events, the second time with nothing else."""
     for frame in frames:
         yield frame
-        names = [(call.get("index"), call["function"]["name"]) for call in frame.delta.get("tool_calls", ()) if "id" in call]
+        names = [(call.get("index"), name_of(call)) for call in frame.calls if "id" in call]
         if names:
             again = [{"index": index, "function": {"name": name, "arguments": ""}} for index, name in names]
             yield from with_calls((frame,), lambda _calls, again=again: list(again))  # type: ignore[misc]  # binds the loop's value
@@ -119,8 +114,8 @@ def names_everywhere(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
 
     def change(calls: Deltas) -> Deltas:
         for call in calls:
-            name = names.setdefault(call.get("index", 0), call["function"].get("name", ""))
-            call["function"]["name"] = name
+            name = names.setdefault(call.get("index", 0), name_of(call))
+            call["function"] = {**(call.get("function") or {}), "name": name}
         return calls
 
     return with_calls(frames, change)
@@ -130,7 +125,7 @@ def leaked_then_called(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame
     """The markup of each call is streamed as text beside the call itself."""
     leaked = False
     for frame in frames:
-        if "tool_calls" in frame.delta:
+        if frame.calls:
             leaked = True
             yield with_delta(frame, tool_calls=None, content=_as_text(frame))
         elif leaked and frame.finish is not None:
@@ -141,9 +136,9 @@ def leaked_then_called(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame
 
 def _as_text(frame: Frame) -> str:
     text = ""
-    for call in frame.delta["tool_calls"]:
-        begin = f'<tool_call>\n{{"name": "{call["function"]["name"]}", "arguments": ' if "id" in call else ""
-        text += (_CLOSE if begin and call.get("index") else "") + begin + _arguments(call)
+    for call in frame.calls:
+        begin = f'<tool_call>\n{{"name": "{name_of(call)}", "arguments": ' if "id" in call else ""
+        text += (_CLOSE if begin and call.get("index") else "") + begin + arguments_of(call)
     return text
 
 
@@ -242,7 +237,7 @@ def calls_lost(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """Calls never come, and the stream ends as a plain answer would."""
     lost = False
     for frame in frames:
-        if "tool_calls" in frame.delta:
+        if frame.calls:
             lost = True
             continue
         if lost and frame.finish == "tool_calls" and not isinstance(frame.payload, str):
@@ -261,7 +256,7 @@ def calls_as_text(frames: Iterable[Frame], _scene: Scene) -> Iterator[Frame]:
     """Each event of a call becomes text, and the stream ends as a plain answer would."""
     leaked = False
     for frame in frames:
-        if "tool_calls" in frame.delta:
+        if frame.calls:
             leaked = True
             yield with_delta(frame, tool_calls=None, content=_as_text(frame))
         elif leaked and frame.finish == "tool_calls" and not isinstance(frame.payload, str):

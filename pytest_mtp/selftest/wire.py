@@ -40,6 +40,12 @@ class Frame:
         return found
 
     @property
+    def calls(self) -> Sequence[dict[str, Any]]:
+        """The calls of the delta; none where the field is null or not there."""
+        found: Sequence[dict[str, Any]] = self.delta.get("tool_calls") or ()
+        return found
+
+    @property
     def finish(self) -> str | None:
         """The finish reason that it carries."""
         if isinstance(self.payload, str) or not self.payload.get("choices"):
