@@ -20,6 +20,7 @@ from safetensors.numpy import save_file
 
 from pytest_mtp.servers.demo.base import base_model
 from pytest_mtp.servers.demo.cache import cache_dir, locked
+from pytest_mtp.servers.demo.hf_documents import tokenizer
 
 VOCABULARY = 49152
 BOS, EOS = 1, 2
@@ -29,7 +30,6 @@ Tensor = NDArray[np.float32]
 Tensors = dict[str, Tensor]
 
 _WORD = re.compile("\u0120[A-Za-z]{2,}")  # byte-level BPE writes a space as this letter
-_CONTROL = 3  # in `tokenizer.ggml.token_type`
 _TEMPLATE = Path(__file__).with_name("chat.jinja")
 
 
@@ -44,7 +44,7 @@ def only_words(output: Tensor) -> Tensor:
     Its text is then without halves of characters, markup and ends of sequence, which judges would rightly complain of, and
     runs to every budget.
     """
-    words = np.fromiter((_WORD.fullmatch(token) is not None for token in _vocabulary()["tokens"]), bool, VOCABULARY)
+    words = np.fromiter((_WORD.fullmatch(token) is not None for token in _fields()["tokenizer.ggml.tokens"].contents()), bool, VOCABULARY)
     output[~words] = 0
     return output
 
@@ -64,12 +64,11 @@ def write_checkpoint(folder: Path, *, config: Mapping[str, Any], tensors: Mappin
 
 def write_tokenizer(folder: Path) -> None:
     """SmolLM2's byte-level BPE: 49152 tokens, digits one by one, and the chat template that lies beside this file."""
-    said = _vocabulary()
-    tokens = said["tokens"]
+    fields = _fields()
+    tokens = fields["tokenizer.ggml.tokens"].contents()
     assert len(tokens) == VOCABULARY
-    assert (said["bos_token_id"], said["eos_token_id"]) == (BOS, EOS)
-    special = [number for number, kind in enumerate(said["token_type"]) if kind == _CONTROL]
-    _write_json(folder / "tokenizer.json", _tokenizer(tokens, said["merges"], special))
+    assert [fields[f"tokenizer.ggml.{name}_token_id"].contents() for name in ("bos", "eos")] == [BOS, EOS]
+    _write_json(folder / "tokenizer.json", tokenizer(fields))
     names = {"bos_token": tokens[BOS], "eos_token": tokens[EOS], "pad_token": tokens[EOS], "unk_token": tokens[0]}
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": CONTEXT, "clean_up_tokenization_spaces": False}
     template = _TEMPLATE.read_text(encoding="utf-8").strip()
@@ -78,41 +77,13 @@ def write_tokenizer(folder: Path) -> None:
 
 
 @functools.cache
-def _vocabulary() -> dict[str, Any]:
-    """What the base model's file says of its tokenizer, by GGUF's names for it."""
+def _fields() -> Mapping[str, Any]:
+    """What the base model's file says of itself, by GGUF's names."""
     kept = cache_dir() / "demo"
     kept.mkdir(exist_ok=True)
     with locked(kept):
-        reader = gguf.GGUFReader(base_model(kept))
-    prefix = "tokenizer.ggml."
-    return {name.removeprefix(prefix): field.contents() for name, field in reader.fields.items() if name.startswith(prefix)}
-
-
-def _tokenizer(tokens: list[str], merges: list[str], special: list[int]) -> dict[str, Any]:
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [{"id": number, "content": tokens[number], **flags} for number in special],
-        "normalizer": None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True}, byte_level]},
-        "post_processor": None,
-        "decoder": byte_level,
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": False,
-            "vocab": {token: number for number, token in enumerate(tokens)},
-            "merges": [merge.split(" ") for merge in merges],
-        },
-    }
+        fields: Mapping[str, Any] = gguf.GGUFReader(base_model(kept)).fields
+    return fields
 
 
 def _write_json(path: Path, value: object) -> None:
