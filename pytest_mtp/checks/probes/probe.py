@@ -122,7 +122,8 @@ def _gathered(sights: Sequence[Sight]) -> list[Finding]:
     groups: dict[tuple[str, str], list[Finding]] = {}
     for sight in sights:
         for found in sight.findings:
-            groups.setdefault((found.code, sight.condition), []).append(dataclasses.replace(found, where=found.where or sight.condition))
+            placed = dataclasses.replace(found, where=_placed(found.where, sight.condition))
+            groups.setdefault((found.code, sight.condition), []).append(placed)
     trials = {condition: sum(s.condition == condition and not s.why_not for s in sights) for _, condition in groups}
     gathered = []
     for (_, condition), group in groups.items():
@@ -130,6 +131,11 @@ def _gathered(sights: Sequence[Sight]) -> list[Finding]:
         times = f"{len(group)} of {trials[condition]} trials"
         gathered.append(dataclasses.replace(gravest, evidence={**gravest.evidence, "trials": times}))
     return by_severity(gathered)
+
+
+def _placed(where: str, condition: str) -> str:
+    """Always with the condition: a judge knows the place in the reply alone."""
+    return where if condition in where else f"{condition}: {where}" if where else condition
 
 
 def _reason(outcome: Outcome, findings: Sequence[Finding], sights: Sequence[Sight]) -> str:

@@ -179,6 +179,12 @@ def test_tool_choice_that_is_not_obeyed(memory, answer, code):
     assert code in codes(run("tool_choice", memory(answer)))
 
 
+def test_a_finding_says_in_which_cell_of_the_matrix_it_was_made(memory):
+    markup = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
+    verdict = run("tool_choice", memory(lambda ask: reply(markup) if ask.tool_choice == "auto" and ask.stream else chooses(ask)))
+    assert {found.where for found in verdict.findings} == {"auto, streamed: content", "auto, streamed, system message: content"}
+
+
 def test_markup_is_plain_text_where_no_call_was_allowed(memory):
     markup = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
     verdict = run("tool_choice", memory(lambda ask: reply(markup) if ask.tool_choice == "none" else calling(ask)))
