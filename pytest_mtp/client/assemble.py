@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from pytest_mtp.core.reply import Reply, TokenLogprob, ToolCall, Usage, WireNote
 
 Kind = Literal["role", "content", "reasoning", "tool", "finish", "usage", "empty"]
 _NOTES_KEPT = 40
+_HIGH = re.compile("[\\ud800-\\udbff]")
 _NOTES_GATHERED = 10_000
 MAX_TEXT = 4 << 20
 """Characters of one answer, reasoning included: a million tokens."""
@@ -136,6 +138,18 @@ class StreamAssembler:
             self._finish = self._finish or finish
         return len(ids) or len(logprobs) or None, characters, _kind(sizes, finish=finish is not None, role="role" in delta)
 
+    def _whole(self, parts: list[str]) -> str | None:
+        """Clients in JavaScript put the halves of a surrogate pair together again; in other languages they stay broken."""
+        if not parts:
+            return None
+        text = "".join(parts)
+        if not _HIGH.search(text):
+            return text
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        if whole != text:
+            self._note("PROTO.sse", "a sign is cut between two events: each holds one half of a surrogate pair")
+        return whole
+
     def _text(self, name: str, text: str | None) -> int:
         if text is not None:
             self._texts[name].append(text)
@@ -168,7 +182,7 @@ class StreamAssembler:
         if self._seen and 0 not in self._seen:
             self._note("PROTO.sse", f"no choice of index 0, only {sorted(self._seen)[:8]}")
         calls = self._calls.finish()
-        content, reasoning, refusal = (("".join(parts) if parts else None) for parts in self._texts.values())
+        content, reasoning, refusal = (self._whole(parts) for parts in self._texts.values())
         return Reply(
             content=content,
             reasoning=reasoning,

@@ -93,6 +93,8 @@ def fault_of_exception(
             return _fault_of_connecting(error, causes, where=where, connected=flight is not None and flight.connected)
         case httpx.TimeoutException():
             return _fault("timeout", "INFRA.timeout", f"not done within {limit_s:g} s, {waited}")
+        case httpx.InvalidURL() if first:
+            return _fault_of_http("location header", where=where)  # our own address was asked already
         case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
             return _fault("connect", "INFRA.connect", f"not an address that can be asked: {where} ({error})")
         case httpx.DecodingError():

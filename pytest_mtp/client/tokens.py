@@ -9,6 +9,8 @@ from typing import Any
 from pytest_mtp.client.document import shown
 from pytest_mtp.core.reply import TokenLogprob, TopToken, Usage, WireNote
 
+_TOO_MANY = 2**63  # ratios of larger numbers may not fit into a float
+
 
 def usage_of(plain: Any, notes: list[WireNote]) -> Usage | None:
     """None for null; a count that is no integer becomes None with a PROTO.usage note."""
@@ -20,9 +22,9 @@ def usage_of(plain: Any, notes: list[WireNote]) -> Usage | None:
 
     def count(holder: Any, name: str) -> int | None:
         value = holder.get(name) if isinstance(holder, Mapping) else None
-        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        if value is None or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < _TOO_MANY):
             return value
-        notes.append(WireNote(code="PROTO.usage", detail=f"{name} is not an integer: {shown(value)}"))
+        notes.append(WireNote(code="PROTO.usage", detail=f"{name} is not an integer of 63 bits: {shown(value)}"))
         return None
 
     details = plain.get("completion_tokens_details")
