@@ -72,6 +72,16 @@ def _values(config: pytest.Config) -> dict[str, Value]:
     return values_of(vars(config.option), {option.key: config.getini(option.key) for option in OPTIONS})
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """With --mtp-self-test no test runs here: the suites are run against the catalogue of faults, in processes of their own."""
+    if not config.option.mtp_self_test:
+        return None
+    from pytest_mtp.plugin.selftest import self_test  # noqa: PLC0415  # as above
+
+    return self_test(config)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Settle the options; the controller is the process without workerinput."""
     config.pluginmanager.register(fixtures, "mtp-fixtures")

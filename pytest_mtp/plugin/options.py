@@ -11,6 +11,9 @@ import pytest
 OTHER_VARIABLES = frozenset({"PYTEST_MTP_CACHE", "PYTEST_MTP_BFCL"})
 """Read elsewhere: the folder of the demo model, and the wheel that a test of the tool judge reads."""
 
+SELF_TEST = "--mtp-self-test"
+"""A flag of the command line alone: nobody wants it in an ini file."""
+
 Origin = Literal["command line", "environment", "ini", "default"]
 
 
@@ -116,6 +119,12 @@ def add_options(parser: pytest.Parser) -> None:
             help=words.replace("%", "%%"),
         )
         parser.addini(option.key, option.help, type=option.ini_type, default=None)
+    group.addoption(
+        SELF_TEST,
+        dest="mtp_self_test",
+        action="store_true",
+        help="test no server: run the selected suites against a fake engine with each known fault, and say what they would catch",
+    )
 
 
 class Value(NamedTuple):

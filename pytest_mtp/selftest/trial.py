@@ -21,8 +21,8 @@ TIMEOUT_S = 10
 """On each request: the fake answers at once, and hanging faults should not cost minutes."""
 
 LONGEST_S = 900.0
-_USAGE = 4
-"""pytest's exit code for words that it cannot read."""
+_UNREADABLE = (2, 3, 4)
+"""pytest's exit codes for suites and words that it cannot read; a fault may also end a run so, an honest fake never."""
 
 _CODE = re.compile(r"\b(?:INFRA|CTRL)\.[a-z_]+\b")
 
@@ -61,16 +61,17 @@ def run_trial(suites: Sequence[str], *, faults: Sequence[str] = (), setting: Map
     with tempfile.TemporaryDirectory(prefix="mtp-selftest-") as folder:
         words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "pytest_mtp.plugin"]
         words += ["--rootdir", folder, "--mtp-report", "report", "--mtp-timeout", str(TIMEOUT_S), "--mtp-launch", launch]
-        words += [word for suite in suites for word in ("--mtp-suite", suite)]
+        words += [word for suite in suites for word in (("--mtp-suite", suite) if "::" not in suite else (suite,))]
         done = _run(words, Path(folder))
         seconds = time.monotonic() - started
         report = Path(folder) / "report" / "mtp-report.json"
-        if report.is_file():
+        unreadable = not faults and done.returncode in _UNREADABLE
+        if report.is_file() and not unreadable:
             return _read(json.loads(report.read_text(encoding="utf-8")), seconds)
     said = f"{done.stdout}\n{done.stderr}"
-    if done.returncode == _USAGE:
-        raise UsageError(f"the suites cannot be run: {_last_words(said)}")
     codes = dict.fromkeys(_CODE.findall(said))
+    if done.returncode in _UNREADABLE and (unreadable or not codes):
+        raise UsageError(f"the suites cannot be run: {_last_words(said)}")
     if not codes:
         raise InfraError(f"a run of the self-test left no report: {_last_words(said)}", code="INFRA.start")
     found = tuple(Seen(case="start", kind="start", code=code, severity="critical", closes=True) for code in codes)
@@ -93,7 +94,8 @@ def _run(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]
 
 def _last_words(said: str) -> str:
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if line.startswith("ERROR")), lines[-1] if lines else "no word")[:300]
+    telling = (line for mark in (".mtp.yaml:", "ERROR") for line in lines if mark in line)
+    return next(telling, lines[-1] if lines else "no word")[:300]
 
 
 def _read(report: Mapping[str, Any], seconds: float) -> Trial:
