@@ -153,10 +153,14 @@ def _freed(sent: Sent) -> Sight:
 
 
 def _planned(case: Case) -> int:
+    """The last round is finished, and each has its request for health."""
+    a_round = whole(case, "width", _WIDTH) + 1
     minutes = case.params.get("minutes")
     if isinstance(minutes, int | float):
-        return min(int(minutes * _A_MINUTE) + 1, whole(case, "requests", 10**9))
-    return whole(case, "requests", _REQUESTS)
+        wanted = min(int(minutes * _A_MINUTE) + 1, whole(case, "requests", 10**9))
+    else:
+        wanted = whole(case, "requests", _REQUESTS)
+    return -(-wanted // a_round) * a_round
 
 
 PROBE = Probe(

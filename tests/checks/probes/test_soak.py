@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_mtp.checks.kinds import check_for
+from pytest_mtp.checks.probes.soak import PROBE
 from pytest_mtp.core.case import Case, Source
 from pytest_mtp.core.exchange import Fault
 from pytest_mtp.core.facts import Acceptance, Counters, Load
@@ -72,6 +73,14 @@ def test_a_server_that_holds_out(soaked):
     assert any(ask.tools for ask in asked)
     assert any(ask.response_format for ask in asked)
     assert any(ask.sampling.temperature for ask in asked)
+
+
+@pytest.mark.parametrize(("requests", "sent"), [(1, 9), (9, 9), (10, 18)])
+def test_it_costs_what_it_says(soaked, requests, sent):
+    server, asked = soaked(lambda ask: said(words_of(ask))), case(requests=requests)
+    assert check_for("soak")(asked, server).exchanges == sent
+    assert PROBE.requests(asked) == sent
+    assert sum(ask.sampling.max_tokens for ask in server.asked) <= PROBE.tokens(asked)
 
 
 def test_minutes_end_it_after_the_round_that_is_under_way(soaked):
