@@ -19,7 +19,7 @@ from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.record import Json
 
 _MAX_TOKENS, _FEWEST = 128, 8
-_PROMPT = "Call find for the quick brown fox that jumps over the lazy dog at noon, twice, with some noise"
+_PROMPT = "Call find for Paris"
 
 
 def look(case: Case, sent: Sent) -> Sequence[Sight]:
