@@ -143,12 +143,6 @@ _JUDGED = table_of(
     ("TOOL.stream_diff", "critical", "Streamed and unstreamed calls differ", "The streaming parser."),
     ("TOOL.after_result", "case", "The tool result was ignored or the call repeated", "Template of the tool role."),
     ("TOOL.intent", "critical", "The text names the right call, the wire does not", "The parser lost it; both are shown."),
-    (
-        "TOOL.no_reply",
-        "critical",
-        "A lawful request with tools ended without a reply",
-        "Look in the server's log for its tool parser, or for the chat template where the history holds calls.",
-    ),
     ("TOOL.template", "model", "The tools never reach the prompt", "The chat template drops them: give the server one that renders tools."),
     # Speculation.
     (

@@ -74,6 +74,12 @@ WIRE_CODES = table_of(
     ),
     ("PROTO.error_mapping", "note", "A bad request met a 5xx or a dropped connection", "Clients retry a 5xx: a refusal should be a 4xx."),
     (
+        "PROTO.no_reply",
+        "critical",
+        "A lawful request ended without a reply, and its plain twin was answered",
+        "Look in the server's log: a parser, a template or an option took the whole request with it.",
+    ),
+    (
         "PROTO.error_poison",
         "critical",
         "After a bad request an honest one is not served",

@@ -109,7 +109,7 @@ def _unanswered(condition: str, turn: int, exchange: Exchange) -> Sight:
     if fault is not None and fault.kind in SERVER_FAILED and exchange.ask.messages[1:]:
         title = f"turn {turn + 1} with the calls and results so far ends without a reply: {fault.message}"
         evidence = {"status": fault.status, "body": fault.body[:400], "messages": len(exchange.ask.messages)}
-        return Sight(condition=condition, findings=(finding("TOOL.no_reply", title, evidence=evidence),), culprit=exchange)
+        return Sight(condition=condition, findings=(finding("PROTO.no_reply", title, evidence=evidence),), culprit=exchange)
     told = fault_finding(exchange)
     return Sight(condition=condition, findings=(told,) if told else (), culprit=exchange)
 

@@ -51,7 +51,7 @@ def _sight(exchange: Exchange, count: int) -> Sight:
     if exchange.fault is not None:
         evidence = {"status": exchange.fault.status, "body": exchange.fault.body[:400], "max_tokens": budget, "whole_call_tokens": count}
         title = f"a call of {count} tokens that max_tokens {budget} cuts ends without a reply: {exchange.fault.message}"
-        return Sight(condition=condition, findings=(finding("TOOL.no_reply", title, evidence=evidence),), culprit=exchange)
+        return Sight(condition=condition, findings=(finding("PROTO.no_reply", title, evidence=evidence),), culprit=exchange)
     reply = exchange.reply
     if reply is None or reply.finish_reason == "length":
         return Sight(condition=condition)

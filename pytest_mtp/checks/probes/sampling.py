@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import COUNT, STORY, say, whole
-from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
+from pytest_mtp.checks.probes.sent import SERVER_FAILED, Sent, declined, fault_finding
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -23,6 +23,7 @@ _HOT = 1.5
 """At this temperature twelve tokens of a story come out alike by chance less often than once in a million runs, unless the model
 is certain of every word; six equal samples are therefore told as a note, and nothing more."""
 
+_PLAIN = "greedy"
 _UNSTEADY = "the greedy answer itself differs from request to request"
 
 
@@ -32,7 +33,7 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     greedy = say(STORY, max_tokens=budget)
     base = [sent.alone(greedy), sent.alone(greedy)]
     if any(exchange.reply is None for exchange in base):
-        return [_missing("greedy", next(exchange for exchange in base if exchange.reply is None))]
+        return [_missing(_PLAIN, next(exchange for exchange in base if exchange.reply is None))]
     steady = _text(base[0]) == _text(base[1])
     sights = [_seed(sent, budget, steady=steady), _varies(sent, budget)]
     sights += [_as_greedy(sent, name, _hot(greedy, **option), base[0], steady=steady) for name, option in _GREEDY.items()]
@@ -139,6 +140,10 @@ def _refused(condition: str, exchanges: Sequence[Exchange]) -> Sight | None:
 def _missing(condition: str, exchange: Exchange) -> Sight:
     if declined(exchange):
         return Sight(condition=condition, not_offered=declined(exchange))
+    if exchange.fault is not None and exchange.fault.kind in SERVER_FAILED and condition != _PLAIN:
+        title = f"with this option the request ends without a reply: {exchange.fault.message}"
+        evidence = {"sampling": exchange.ask.sampling.body(), "status": exchange.fault.status, "body": exchange.fault.body[:300]}
+        return Sight(condition=condition, findings=(finding("PROTO.no_reply", title, evidence=evidence),), culprit=exchange)
     fault = fault_finding(exchange)
     return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
 

@@ -62,7 +62,7 @@ def test_a_cut_call_that_says_so(memory, half):
 @pytest.mark.parametrize(
     ("half", "code"),
     [
-        pytest.param(lambda _budget: CRASH, "TOOL.no_reply", id="the request fails"),
+        pytest.param(lambda _budget: CRASH, "PROTO.no_reply", id="the request fails"),
         pytest.param(lambda budget: made(reason="tool_calls", calls=[call(arguments="{}")], tokens=budget), "PROTO.finish", id="complete"),
         pytest.param(lambda budget: made(reason="stop", tokens=budget), "PROTO.finish", id="a natural end"),
     ],
@@ -138,7 +138,7 @@ def late(change):
 @pytest.mark.parametrize(
     ("broken", "code"),
     [
-        pytest.param(late(lambda _reply: CRASH), "TOOL.no_reply", id="the history breaks the template"),
+        pytest.param(late(lambda _reply: CRASH), "PROTO.no_reply", id="the history breaks the template"),
         pytest.param(
             late(lambda _reply: made('<tool_call>\n{"name": "find", "arguments": {"query": "x"}}\n</tool_call>', prompt=200)),
             "TOOL.leak",

@@ -285,6 +285,14 @@ def test_a_server_that_wavers_at_temperature_0_is_not_accused_of_ignoring_option
     assert codes(verdict) == []
 
 
+def test_an_option_that_takes_the_request_with_it(memory):
+    lawful, crash = Sampler(), Fault(kind="server_error", code="INFRA.5xx", message="500, the engine died", status=500)
+    verdict = run("sampling", memory(lambda ask: crash if ask.sampling.top_k else lawful(ask)))
+    assert (verdict.outcome, codes(verdict)) == ("FAIL", ["PROTO.no_reply"])
+    assert verdict.findings[0].where == "top_k 1 is greedy"
+    assert run("sampling", memory(lambda _ask: crash)).outcome == "BLOCKED"
+
+
 def test_a_refused_option_is_no_fault(memory):
     lawful = Sampler()
     verdict = run("sampling", memory(lambda ask: REFUSAL if ask.sampling.min_p else lawful(ask)))
