@@ -41,6 +41,8 @@ def _contradictions(view: View) -> list[str]:
     if prompt is not None and cached is not None and cached > prompt:
         wrong.append(f"cached_tokens is {cached}, more than all {prompt} prompt_tokens")
     written = view.reply.text or view.reply.reasoning or view.reply.tool_calls
+    if thought and prompt is not None and completion is not None and thought > completion and total == prompt + completion:
+        wrong.append(f"reasoning_tokens is {thought}, more than all {completion} completion_tokens, which the total counts alone")
     if completion == 0 and not thought and written:
         wrong.append(f"completion_tokens is 0, and {len(view.reply.text)} characters came")
     limit = _budget(view)

@@ -37,18 +37,18 @@ class Row:
 
     @property
     def caught(self) -> bool:
-        """Somebody who reads the report learns of it."""
-        return bool(self.by)
+        """Somebody who reads the report learns of it: from a finding, or from a condition that is not reached any more."""
+        return bool(self.by) or bool(self.closed and self.unreached)
 
     @property
     def cases(self) -> tuple[str, ...]:
         """Where."""
-        return tuple(dict.fromkeys(seen.case for seen in self.by))
+        return tuple(dict.fromkeys(seen.case for seen in self.by)) or (self.unreached if self.caught else ())
 
     @property
     def codes(self) -> tuple[str, ...]:
         """As what."""
-        return tuple(dict.fromkeys(seen.code for seen in self.by))
+        return tuple(dict.fromkeys(seen.code for seen in self.by)) or (("INCONCLUSIVE",) if self.caught else ())
 
     def to_dict(self) -> dict[str, Any]:
         """Builtins."""

@@ -43,8 +43,8 @@ DRAFT_FAULTS = (
         expected=("SPEC.condition",),
         trait="never-drafts",
         when="concurrent",
-        setting=BUSY,
-        unseen="acceptance is measured one request at a time; no built-in case counts drafts in a crowd",
+        setting={"token_delay_ms": 4},
+        shown_by="load_poison",
     ),
     Fault(
         name="verify-bug-after-long-prompts",

@@ -34,6 +34,7 @@ REPLY_FAULTS = (
         completion=replies.thinks_aloud,
         when="result",
         setting=THINKS,
+        shown_by="reasoning",
     ),
     Fault(
         name="torn-marker",
@@ -51,7 +52,7 @@ REPLY_FAULTS = (
         completion=replies.no_reasoning,
         when="forced",
         setting=THINKS,
-        unseen="no probe asks for reasoning under a forced choice",
+        shown_by="reasoning",
     ),
     Fault(
         name="filed-as-reasoning",
@@ -141,7 +142,6 @@ REPLY_FAULTS = (
         expected=("PROTO.usage",),
         completion=replies.overcounted_reasoning,
         setting=THINKS,
-        unseen="reasoning beyond the completion count is lawful in usage that counts it beside; no check tells the two apart",
     ),
     Fault(
         name="stream-without-usage",

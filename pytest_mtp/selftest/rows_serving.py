@@ -64,7 +64,6 @@ SERVING_FAULTS = (
         imitates="Speculation switches prefix-cache hits off without a word",
         expected=("CTRL.cache",),
         trait="no-hits",
-        unseen="no hits are no harm: the cache probe says that its condition was not reached (INCONCLUSIVE, which closes the gate)",
     ),
     Fault(
         name="reads-six-tokens",

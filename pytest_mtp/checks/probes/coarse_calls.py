@@ -62,11 +62,22 @@ def _sight(condition: str, ask: Ask, unary: Exchange, streamed: Exchange, *, noi
     parity = stream_parity(unary.reply, streamed.reply, ask, "critical", noisy=noisy)
     if not own and not parity and not noisy:
         parity = _words(unary.reply, streamed.reply)
+    if not own and not parity:
+        parity = _bare(unary.reply, streamed.reply)
     if own or parity:
         return Sight(condition=condition, findings=(*(each for each, _ in own), *parity), culprit=own[0][1] if own else streamed)
     if not unary.reply.tool_calls and not streamed.reply.tool_calls:
         return Sight(condition=condition, unreached="the model made no call in either mode")
     return Sight(condition=condition)
+
+
+def _bare(unary: Reply, streamed: Reply) -> tuple[Finding, ...]:
+    """A call without arguments has an empty object for them; clients that read empty text as JSON fail on it."""
+    bare = [call.name for reply in (unary, streamed) for call in reply.tool_calls if not call.arguments.strip()]
+    if not bare:
+        return ()
+    title = f"the arguments of {bare[0]} are an empty text, and {{}} was due"
+    return (finding("TOOL.args_json", title, evidence={"calls": bare}, severity="note"),)
 
 
 def _words(unary: Reply, streamed: Reply) -> tuple[Finding, ...]:

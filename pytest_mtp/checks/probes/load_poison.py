@@ -15,12 +15,15 @@ from pytest_mtp.checks.probes.sent import Sent, fault_finding
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
-from pytest_mtp.core.facts import Acceptance
+from pytest_mtp.core.facts import Acceptance, Counters
 from pytest_mtp.core.verdict import Finding
 
 _WIDTH, _MAX_TOKENS = 12, 24
 _QUESTIONS = (COUNT, STORY, "What is photosynthesis?", "Write a Python function that reverses a string.")
-_ANSWERS, _DRAFTS = "answers after load", "acceptance after load"
+_ANSWERS, _DRAFTS, _TOGETHER = "answers after load", "acceptance after load", "drafts under load"
+
+_FEWER = 0.3
+"""Drafts a token may fall in a crowd, as schedulers shorten drafts under load; to less than a third they as good as end."""
 
 _LOST = 0.5
 """Acceptance that falls below half of what the same prompts had a minute before is decay, whatever the prompts."""
@@ -30,21 +33,30 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     """The load is a mix of long and short, streamed and not, sampled."""
     budget, width = whole(case, "max_tokens", _MAX_TOKENS), whole(case, "width", _WIDTH)
     asks = [say(question, max_tokens=budget) for question in _QUESTIONS]
-    before, drafts_before = _asked(sent, asks)
-    sent.burst([_noise(place, budget) for place in range(width)])
-    after, drafts_after = _asked(sent, asks)
+    before, opened, loaded = _asked(sent, asks)
+    crowded = sent.burst([_noise(place, budget) for place in range(width)])
+    after, unloaded, closed = _asked(sent, asks)
     missing = next((exchange for group in (*before, *after) for exchange in group if exchange.reply is None), None)
     if missing is not None:
         fault = fault_finding(missing)
         return [Sight(condition=_ANSWERS, findings=(fault,) if fault else (), culprit=missing)]
-    return [_answers(before, after), _drafts(drafts_before, drafts_after)]
+    alone = _between(opened, loaded)
+    return [
+        _answers(before, after),
+        _drafts(alone, _between(unloaded, closed)),
+        _drafts_together(before, alone, crowded, _between(loaded, unloaded)),
+    ]
 
 
-def _asked(sent: Sent, asks: Sequence[Ask]) -> tuple[list[tuple[Exchange, Exchange]], Acceptance | None]:
+def _between(start: Counters | None, end: Counters | None) -> Acceptance | None:
+    return end.since(start).acceptance if start and end else None
+
+
+def _asked(sent: Sent, asks: Sequence[Ask]) -> tuple[list[tuple[Exchange, Exchange]], Counters | None, Counters | None]:
     start = sent.engine.counters(sent.client)
     answers = [(sent.alone(ask), sent.alone(ask)) for ask in asks]
     end = sent.engine.counters(sent.client)
-    return answers, end.since(start).acceptance if start and end else None
+    return answers, start, end
 
 
 def _noise(place: int, budget: int) -> Ask:
@@ -77,6 +89,27 @@ def _drafts(before: Acceptance | None, after: Acceptance | None) -> Sight:
     title = f"acceptance of the same prompts falls from {before.rate:.0%} to {rate:.0%} after load"
     evidence = {"before": before.to_dict(), "after": after.to_dict()}
     return Sight(condition=_DRAFTS, findings=(finding("SPEC.decay", title, evidence=evidence),))
+
+
+def _drafts_together(
+    singles: Sequence[tuple[Exchange, Exchange]], before: Acceptance | None, crowded: Sequence[Exchange], crowd: Acceptance | None
+) -> Sight:
+    """Drafts a token, alone and in the crowd; the first and the last of a crowd may be alone again."""
+    alone, together = _tokens([exchange for pair in singles for exchange in pair]), _tokens(crowded)
+    if before is None or crowd is None or not before.drafted or not alone or not together:
+        return Sight(condition=_TOGETHER, not_offered="no counters of drafts that move")
+    share = (crowd.drafted / together) / (before.drafted / alone)
+    if share >= _FEWER:
+        return Sight(condition=_TOGETHER)
+    title = f"sampled requests that run together get {share:.0%} of the drafts a token that single greedy ones get"
+    found = finding("SPEC.condition", title, evidence={"single": before.to_dict(), "crowd": crowd.to_dict()}, severity="note")
+    return Sight(condition=_TOGETHER, findings=(found,))
+
+
+def _tokens(exchanges: Sequence[Exchange]) -> int:
+    """As usage tells; 0 where a reply does not."""
+    counts = [exchange.reply.usage.completion_tokens if exchange.reply and exchange.reply.usage else None for exchange in exchanges]
+    return 0 if None in counts else sum(count for count in counts if count)
 
 
 def _agrees(pair: tuple[Exchange, Exchange]) -> bool:

@@ -1,5 +1,6 @@
-"""Reasoning and answer stay apart: no tag in either, no answer inside the reasoning alone, streamed and not, with tools and without.
+"""Reasoning and answer stay apart: no tag in either, no answer inside the reasoning alone.
 
+Streamed and not, with tools and without, under a forced choice and after the result of a tool.
 A model that does not reason is not asked for more: the condition is not reached, and said so.
 """
 
@@ -15,25 +16,53 @@ from pytest_mtp.checks.probes.tool_choice import TOOLS
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
+from pytest_mtp.core.record import Json
 from pytest_mtp.judge.judgement import GradeContext
 from pytest_mtp.judge.pipeline import judge, view_of
 
 _MAX_TOKENS = 768
+_FORCED = "a forced call"
+_RESULT: tuple[Mapping[str, Json], ...] = (
+    {"role": "user", "content": "Call get_time, then tell me the time."},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_time", "arguments": "{}"}}],
+    },
+    {"role": "tool", "tool_call_id": "call_1", "content": "12:30"},
+)
 _CODES = frozenset({"PROTO.reasoning", "GEN.think_unclosed"})
 
 
 def look(case: Case, sent: Sent) -> Sequence[Sight]:
-    """Four ways to ask one small sum."""
+    """Four ways to ask one small sum, and two that parsers treat as others: a forced call, and the turn after a result."""
     plain = say("What is 17 + 25? Think first, then answer with the number alone.", max_tokens=whole(case, "max_tokens", _MAX_TOKENS))
     asks: Mapping[str, Ask] = {
         "unstreamed": plain,
         "streamed": dataclasses.replace(plain, stream=True),
         "with tools": dataclasses.replace(plain, tools=TOOLS),
         "with tools, streamed": dataclasses.replace(plain, tools=TOOLS, stream=True),
+        _FORCED: dataclasses.replace(plain, tools=TOOLS, tool_choice="required"),
+        "after a result, streamed": dataclasses.replace(plain, messages=_RESULT, tools=TOOLS, stream=True),
     }
     exchanges = dict(zip(asks, sent.many(list(asks.values())), strict=True))
     thinks = [name for name, exchange in exchanges.items() if _reasons(exchange)]
-    return [_sight(name, exchange, thinks) for name, exchange in exchanges.items()]
+    fields = [name for name, exchange in exchanges.items() if exchange.reply and exchange.reply.reasoning]
+    return [_in_place(_sight(name, exchange, thinks), exchange, thinks, fields) for name, exchange in exchanges.items()]
+
+
+def _in_place(sight: Sight, exchange: Exchange, thinks: Sequence[str], fields: Sequence[str]) -> Sight:
+    """One server tells reasoning in one place: beside the answer, or between tags in it, and under a forced choice too."""
+    if sight.findings or sight.why_not or exchange.reply is None or 2 * len(fields) < len(thinks):
+        return sight
+    if sight.condition in thinks and sight.condition not in fields:
+        title = "reasoning stands between tags in the answer, where other requests to this server have it in a field of its own"
+        evidence = {"text": exchange.reply.text[:300], "in_a_field": list(fields)}
+        return dataclasses.replace(sight, findings=(finding("PROTO.reasoning", title, evidence=evidence),), culprit=exchange)
+    if sight.condition == _FORCED and sight.condition not in thinks and len(fields) >= 3:
+        title = "under a forced choice there is no reasoning, which other requests to this server have"
+        return dataclasses.replace(sight, findings=(finding("PROTO.reasoning", title, severity="note"),), culprit=exchange)
+    return sight
 
 
 def _reasons(exchange: Exchange) -> bool:
@@ -67,9 +96,9 @@ def _sight(condition: str, exchange: Exchange, thinks: Sequence[str]) -> Sight:
 
 PROBE = Probe(
     name="reasoning",
-    about="reasoning and answer stay apart, streamed and not, with tools and without",
-    requests=lambda _: 4,
-    tokens=lambda case: 4 * whole(case, "max_tokens", _MAX_TOKENS),
+    about="reasoning and answer stay apart, streamed and not, with tools and without, forced, and after a result",
+    requests=lambda _: 6,
+    tokens=lambda case: 6 * whole(case, "max_tokens", _MAX_TOKENS),
     look=look,
     sees=("reasoning-boundary", "non-empty-answer"),
 )
