@@ -18,6 +18,8 @@ from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.reply import Reply
 from pytest_mtp.core.verdict import Finding
+from pytest_mtp.judge.judgement import GradeContext
+from pytest_mtp.judge.pipeline import judge
 from pytest_mtp.judge.tools.parity import stream_parity
 
 _MAX_TOKENS = 128
@@ -64,11 +66,20 @@ def _sight(condition: str, ask: Ask, unary: Exchange, streamed: Exchange, *, noi
         parity = _words(unary.reply, streamed.reply)
     if not own and not parity:
         parity = _bare(unary.reply, streamed.reply)
+    if _own_mistake(unary) or _own_mistake(streamed):
+        own = [(dataclasses.replace(each, severity="model"), exchange) for each, exchange in own]
+        parity = tuple(dataclasses.replace(each, severity="model" if each.severity == "critical" else each.severity) for each in parity)
     if own or parity:
         return Sight(condition=condition, findings=(*(each for each, _ in own), *parity), culprit=own[0][1] if own else streamed)
     if not unary.reply.tool_calls and not streamed.reply.tool_calls:
         return Sight(condition=condition, unreached="the model made no call in either mode")
     return Sight(condition=condition)
+
+
+def _own_mistake(exchange: Exchange) -> bool:
+    """The model wrote broken markup, as one mode shows: what parsers make of that may differ, and is no loss of a call."""
+    found = judge(exchange, (), context=GradeContext(case_severity="model")).findings
+    return any(each.code == "TOOL.leak_malformed" for each in found)
 
 
 def _bare(unary: Reply, streamed: Reply) -> tuple[Finding, ...]:

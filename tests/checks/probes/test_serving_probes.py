@@ -214,6 +214,21 @@ def test_calls_that_streams_lose(memory, streamed):
     assert set(codes(verdict)) & {"TOOL.stream_diff", "TOOL.args_empty"}
 
 
+@pytest.mark.parametrize(
+    ("braces", "severities"),
+    [pytest.param("}}}", {"model"}, id="broken by the model"), pytest.param("}}", {"critical"}, id="broken by the stream alone")],
+)
+def test_markup_that_the_model_broke_is_not_the_parsers_fault(memory, braces, severities):
+    """vLLM 0.32.0 hands out such markup as text unstreamed, and as a call with broken arguments streamed."""
+    text = f'<tool_call>\n{{"name": "find", "arguments": {{"query": "x"{braces}\n</tool_call>'
+
+    def answer(ask):
+        return calling(ask, name="find", arguments='{"query": "x"}}}') if ask.stream else reply(text)
+
+    verdict = run("coarse_calls", memory(answer))
+    assert {found.severity for found in verdict.findings if "a short argument" in found.where} == severities
+
+
 def test_a_model_that_calls_nothing_is_inconclusive(memory):
     verdict = run("coarse_calls", memory(lambda _ask: reply("I cannot.")))
     assert (verdict.outcome, "no call in either mode" in verdict.reason) == ("INCONCLUSIVE", True)
