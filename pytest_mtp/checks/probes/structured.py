@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
+from pytest_mtp.checks.probes.sent import SERVER_FAILED, Sent, declined, fault_finding
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -46,7 +46,8 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
         for stream, temperature in ((False, 0.0), (True, 0.0), (False, 0.8))
     ]
     exchanges = sent.many([ask for _, ask in asks])
-    return [_sight(name, exchange) for (name, _), exchange in zip(asks, exchanges, strict=True)]
+    served = any(exchange.reply is not None for exchange in exchanges)
+    return [_sight(name, exchange, served=served) for (name, _), exchange in zip(asks, exchanges, strict=True)]
 
 
 def _asked(prompt: str, schema: Json, budget: int, *, stream: bool, temperature: float) -> Ask:
@@ -54,11 +55,16 @@ def _asked(prompt: str, schema: Json, budget: int, *, stream: bool, temperature:
     return dataclasses.replace(say(prompt, max_tokens=budget, stream=stream, temperature=temperature), response_format=form)
 
 
-def _sight(name: str, exchange: Exchange) -> Sight:
+def _sight(name: str, exchange: Exchange, *, served: bool) -> Sight:
+    """`served`: others of these requests were answered, so that the server lives and knows schemas."""
     mode = "streamed" if exchange.ask.stream else "sampled" if exchange.ask.sampling.temperature else "greedy"
     condition = f"{name}, {mode}"
     if declined(exchange):
         return Sight(condition=condition, not_offered=declined(exchange))
+    if served and exchange.fault is not None and exchange.fault.kind in SERVER_FAILED:
+        title = f"with a schema the request ends without a reply: {exchange.fault.message}"
+        evidence = {"prompt": str(exchange.ask.messages[-1]["content"]), "status": exchange.fault.status, "body": exchange.fault.body[:300]}
+        return Sight(condition=condition, findings=(finding("PROTO.no_reply", title, evidence=evidence),), culprit=exchange)
     fault = fault_finding(exchange)
     if fault is not None or exchange.reply is None:
         return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)

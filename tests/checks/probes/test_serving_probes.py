@@ -140,6 +140,13 @@ def test_schemas_that_are_refused_are_skipped(memory):
         run("structured", memory(lambda _ask: REFUSAL))
 
 
+def test_schemas_that_take_greedy_requests_with_them(memory):
+    """As vLLM 0.32.0 under speculation, whose grammar refuses what the drafts left behind."""
+    verdict = run("structured", memory(lambda ask: reply(json_answer(ask)) if ask.sampling.temperature else CRASH))
+    assert (verdict.outcome, set(codes(verdict))) == ("FAIL", {"PROTO.no_reply"})
+    assert {found.where.split(", ")[1] for found in verdict.findings} == {"greedy", "streamed"}
+
+
 def test_a_refusal_with_the_status_of_a_failure_is_one_where_it_says_so(memory):
     told = Fault(kind="server_error", code="INFRA.5xx", message="500, the server failed: not supported with speculation", status=500)
     with pytest.raises(NotOffered, match="not supported with speculation"):
