@@ -47,7 +47,10 @@ class Purse:
         """Raise NoRoom for a case that the plan left out."""
         known = self._planned.get(node_id)
         if known is not None and not known.fits:
-            raise NoRoom(f"budget {self.budget.words}: {_words(known.cost)} that see less than others", requests=known.cost.requests)
+            raise NoRoom(
+                f"budget {self.budget.words}: {_words(known.cost)}, and cases that see more for theirs take what there is",
+                requests=known.cost.requests,
+            )
 
     def settled(self, node_id: str, case: Case) -> Case:
         """The case with the repeats of a thorough plan. The control has been measured."""

@@ -10,7 +10,7 @@ import pytest
 from pytest_mtp.checks.budget import CONTROL_REQUESTS, THOROUGH_LOOKS, Budget, read_budget
 from pytest_mtp.checks.cost import NO_LIMIT_TOKENS, USUAL_TOKENS, Cost, Pace, cost_of, pace_of
 from pytest_mtp.checks.kinds import BUILT_IN, PROBES
-from pytest_mtp.checks.plan import fitting, looks, plan
+from pytest_mtp.checks.plan import AGAIN, fitting, looks, plan
 from pytest_mtp.checks.worth import FAULTS, seen_by
 from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.case import Case, Expect, Source
@@ -87,7 +87,7 @@ def test_greedy_order_is_the_plain_one() -> None:
     left, covered, expected = list(range(len(cases))), dict.fromkeys(FAULTS, 0), []
     costs, sees = [cost_of(case).requests for _, case in cases], [seen_by(case) for _, case in cases]
     while left:
-        best = max(left, key=lambda at: (sum(FAULTS[c] * 0.5 ** covered[c] for c in sees[at]) / max(1, costs[at]), -at))
+        best = max(left, key=lambda at: (sum(FAULTS[c] * AGAIN ** covered[c] for c in sees[at]) / max(1, costs[at]), -at))
         expected.append(cases[best][0])
         left.remove(best)
         for check in sees[best]:
