@@ -153,7 +153,14 @@ _ROWS = (
         door=fault_doors.hang,
     ),
     Fault(name="die-after", imitates="A crash under load", expected=("INFRA.crash",), door=fault_doors.die_after, number=3),
-    Fault(name="slow", imitates="A step that takes far longer than it should", expected=("PERF.drop",), trait="slow", number=20),
+    Fault(
+        name="slow",
+        imitates="A step that takes far longer than it should",
+        expected=("PERF.drop",),
+        trait="slow",
+        number=20,
+        unseen="a speed is slow only beside another one: needs a baseline",
+    ),
     # Beyond the common ones: each is from a public report.
     Fault(
         name="unknown-tool",
@@ -269,6 +276,7 @@ _ROWS = (
         expected=("SPEC.accept_drop",),
         trait="weak-drafts",
         number=40,
+        unseen="a low rate may be a weak drafter's: only a baseline says that it fell",
     ),
     Fault(
         name="miscounted-drafts",
