@@ -117,7 +117,7 @@ def _read(report: Mapping[str, Any], seconds: float) -> Trial:
         if verdict["outcome"] == "INCONCLUSIVE":
             unreached.append(name)
     for blocking in report["gate"]["blocking"]:
-        if not any(found.code == blocking["code"] for found in seen):
+        if blocking["code"] and not any(found.code == blocking["code"] for found in seen):  # none: a case that was INCONCLUSIVE
             seen.append(Seen(case="run", kind="run", code=blocking["code"], severity="critical", closes=True))
     return Trial(
         seen=tuple(seen), open=report["gate"]["verdict"] == "pass", requests=requests, seconds=seconds, unreached=tuple(unreached),
