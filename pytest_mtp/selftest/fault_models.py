@@ -114,6 +114,13 @@ def json_cut(answer: Answer, scene: Scene) -> Answer:
     return _of_schema(answer, scene, answer.content[: max(1, len(answer.content) // 2)])
 
 
+def words_for_a_schema(answer: Answer, scene: Scene) -> Answer:
+    """Nothing enforces the schema: the model writes JSON where the prompt wants it, and words where the prompt wants words."""
+    prompt = scene.request.prompt.lower()
+    wanted = "json" in prompt and "not write json" not in prompt
+    return answer if wanted else _of_schema(answer, scene, "As you wish, here are a few plain words.")
+
+
 def json_of_another_shape(answer: Answer, scene: Scene) -> Answer:
     """Valid JSON that the schema does not allow."""
     return _of_schema(answer, scene, json.dumps({"unexpected": [1, 2, 3]}))

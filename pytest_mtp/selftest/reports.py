@@ -194,6 +194,7 @@ _TABLE: Mapping[str, Mapping[str, str]] = {
     "eos": {"never-ends": f"{_M}#2112 IBM/text-generation-inference#91", "special-tokens": f"{_M}#2112"},
     "structured": {
         "ignored-schema": f"{_O}#17183 {_V}#53975",
+        "schema-not-enforced": f"{_O}#17183 {_L}#24097 {_V}#53975",
         "another-shape": f"{_L}#24097 waybarrios/vllm-mlx#538",
     },
     "unicode": {

@@ -48,7 +48,7 @@ SERVING_FAULTS = (
         imitates="Repeated prompts give other answers with the cache on: stale or foreign blocks",
         expected=("CTRL.cache", *_WRONG),
         answer=model.other_words,
-        when="warm=64",
+        when="warm=112",
         shown_by="prefix_cache",
     ),
     Fault(
@@ -56,7 +56,7 @@ SERVING_FAULTS = (
         imitates="The second A of A, B, A names 12 of 20 tools: behind a warm prefix every third word is missing",
         expected=("CTRL.cache", *_WRONG),
         answer=model.thinned,
-        when="warm=64",
+        when="warm=112",
         shown_by="prefix_cache",
     ),
     Fault(
@@ -147,6 +147,13 @@ SERVING_FAULTS = (
         imitates="The grammar refuses an accepted token: the JSON ends early, as if it were whole",
         expected=_JSON,
         answer=model.json_cut,
+        shown_by="structured",
+    ),
+    Fault(
+        name="schema-not-enforced",
+        imitates="A schema is taken and nothing enforces it: it holds where the prompt asks for JSON too",
+        expected=_JSON,
+        answer=model.words_for_a_schema,
         shown_by="structured",
     ),
     Fault(
