@@ -64,10 +64,21 @@ def _sight(condition: str, exchange: Exchange) -> Sight:
     fault = fault_finding(exchange)
     if fault is not None or exchange.reply is None:
         return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
-    found = serving_faults(exchange)
+    found = serving_faults(exchange) or _no_object(exchange)
     if not found and exchange.reply.finish_reason == "length":
         return Sight(condition=condition, unreached="the budget ended before the reply did")
     return Sight(condition=condition, findings=found, culprit=exchange if found else None)
+
+
+def _no_object(exchange: Exchange) -> tuple[Finding, ...]:
+    """Arguments of a forced call that are JSON and no object: some engines hold them to JSON alone where `strict` is not asked for.
+
+    Lawful, as the API promises no more, and of severity `model`; a client that reads an argument by its name fails on it all the same.
+    """
+    if exchange.ask.tool_choice in ("auto", "none", None):
+        return ()
+    found = judge(exchange, (), context=GradeContext(case_severity="model")).findings
+    return tuple(each for each in found if each.code == "TOOL.args_json")
 
 
 def serving_faults(exchange: Exchange) -> tuple[Finding, ...]:

@@ -186,6 +186,13 @@ def test_tool_choice_that_is_not_obeyed(memory, answer, code):
     assert code in codes(run("tool_choice", memory(answer)))
 
 
+def test_a_forced_call_whose_arguments_are_no_object(memory):
+    """vLLM 0.32.0 without `strict`: JSON, and a text. Where nothing was forced it is the model's own affair."""
+    verdict = run("tool_choice", memory(lambda ask: reply("x") if ask.tool_choice == "none" else calling(ask, arguments='"Paris"')))
+    assert (verdict.outcome, set(codes(verdict)), {found.severity for found in verdict.findings}) == ("FAIL", {"TOOL.args_json"}, {"model"})
+    assert {found.where.split(",")[0] for found in verdict.findings} == {"required", "named"}
+
+
 def test_a_finding_says_in_which_cell_of_the_matrix_it_was_made(memory):
     markup = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
     verdict = run("tool_choice", memory(lambda ask: reply(markup) if ask.tool_choice == "auto" and ask.stream else chooses(ask)))
