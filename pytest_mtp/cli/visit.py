@@ -60,6 +60,10 @@ class Visit:
         """A thread each, none sent twice; the caller holds the exclusive lease."""
         return together(functools.partial(self._send, retried=False), asks, width=len(asks))
 
+    def again(self) -> bool:
+        """A visit has no budget."""
+        return True
+
     def _send(self, ask: Ask, *, retried: bool) -> Exchange:
         if self.gone is not None:
             endpoint = self.server.facts.endpoint

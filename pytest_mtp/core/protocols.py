@@ -153,3 +153,6 @@ class CheckContext(Protocol):
 
     def progress(self, words: str) -> None:
         """A line for a waiting person; may go nowhere."""
+
+    def again(self) -> bool:
+        """Whether a check that repeats itself has room for once more; False when the budget of the run is used up."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -26,9 +26,9 @@ from pytest_mtp.plugin.shared import PACE, PLAN, REQUESTS, SETTLED, STARTED, Sha
 class Purse:
     """What is left of a budget. `clock` is the same in every process of this machine."""
 
-    def __init__(self, budget: Budget, shared: SharedFolder) -> None:
+    def __init__(self, budget: Budget, shared: SharedFolder, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Nothing is planned yet."""
-        self.budget, self._shared = budget, shared
+        self.budget, self._shared, self._clock = budget, shared, clock
         self._planned: dict[str, Planned] = {}
 
     @pytest.hookimpl(trylast=True)
@@ -81,10 +81,30 @@ class Purse:
             return False
         return True
 
+    def looker(self) -> Callable[[], bool]:
+        """For a case that begins with its first question: whether it may look once more, by what its looks took so far.
+
+        The plan reckons with a pace; a probe that turns out slower gets fewer looks, and takes no time from others.
+        """
+        times: list[float] = []
+
+        def again() -> bool:
+            times.append(self._clock())
+            if self.budget.requests is not None and self._shared.ticks(REQUESTS) >= self.budget.requests:
+                return False
+            if self.budget.seconds is None:
+                return True
+            look_s = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else 0.0
+            share_s = (self._shared.read(SETTLED) or {}).get("share_s")
+            within = share_s is None or times[-1] - times[0] + 2 * look_s <= share_s  # the first look is not timed
+            return within and self.spent_s() + look_s <= self.budget.seconds
+
+        return again
+
     def spent_s(self) -> float:
         """Since the server was up."""
         started = self._shared.read(STARTED)
-        return time.monotonic() - started["monotonic"] if started else 0.0
+        return self._clock() - float(started["monotonic"]) if started else 0.0
 
     def use(self, left_out: Sequence[LeftOut]) -> BudgetUse:
         """For the report; also in a controller whose workers did the planning."""
@@ -115,7 +135,14 @@ class Purse:
         cases = list(self._planned.values())
         counts = looks(cases, pace, wanted=self.budget.looks, seconds=left_s) if self.budget.looks > 1 else {}
         raised = [dataclasses.replace(each, cost=_cost(each, counts)) for each in cases]
-        return {**_totals(fitting(raised, pace, seconds=left_s)), "looks": counts}
+        return {**_totals(fitting(raised, pace, seconds=left_s)), "looks": counts, "share_s": _share_s(raised, counts, pace, left_s)}
+
+
+def _share_s(raised: Sequence[Planned], counts: Mapping[str, int], pace: Pace, left_s: float) -> float | None:
+    """What one probe may take before it takes from others: as much as the dearest was given, and its part of what nobody was."""
+    given = [pace.seconds(each.cost) for each in raised if each.node_id in counts]
+    spare_s = left_s - sum(pace.seconds(each.cost) for each in raised if each.fits)
+    return max(given) + max(0.0, spare_s) / len(given) if given else None
 
 
 def _cost(planned: Planned, counts: Mapping[str, int]) -> Cost:
@@ -133,9 +160,9 @@ def left_out_gate(gate: Gate, spent: BudgetUse | None, *, cases: int) -> Gate:
     return dataclasses.replace(gate, reasons=(*gate.reasons, words))
 
 
-def start_clock(shared: SharedFolder) -> None:
+def start_clock(shared: SharedFolder, *, clock: Callable[[], float] = time.monotonic) -> None:
     """The server is up: from here on a run costs time."""
-    shared.write(STARTED, {"monotonic": time.monotonic()})
+    shared.write(STARTED, {"monotonic": clock()})
 
 
 def _totals(ordered: Sequence[Planned]) -> dict[str, Any]:

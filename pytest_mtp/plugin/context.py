@@ -28,9 +28,11 @@ class CaseContext:
         planned: Sequence[Future[Exchange]] = (),
         weights: Weights | None = None,
         progress: Callable[[str], None] = lambda _: None,
+        again: Callable[[], bool] = lambda: True,
     ) -> None:
         """`pool` sends under the shared lease, `alone` under none, `once` likewise and without retries."""
         self.server, self.lease, self.control, self.progress, self.weights = server, lease, control, progress, weights
+        self.again = again
         self._pool, self._alone, self._once, self._planned = pool, alone, once, list(planned)
         self.exchanges: list[Exchange] = []
 

@@ -117,9 +117,10 @@ class Run:
 
     def context(self, planned: Sequence[Future[Exchange]] = ()) -> CaseContext:
         """For one case, or for one Python test."""
+        again = self.purse.looker() if self.purse is not None else lambda: True
         return CaseContext(
             server=self.server, lease=self.lease, pool=self._pool, alone=self._ask, once=self._ask_once, control=self.control,
-            planned=planned, weights=self.weights,
+            planned=planned, weights=self.weights, again=again,
         )  # fmt: skip
 
     def close(self) -> None:

@@ -52,6 +52,9 @@ class MemoryServer:
     def progress(self, words: str) -> None:
         assert words
 
+    def again(self) -> bool:
+        return True
+
     def control(self) -> Control:
         return Control(prompts=1, repeats=1, disagree_text=0, disagree_graded=0)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
 
-from pytest_mtp.checks.budget import CONTROL_REQUESTS
+from pytest_mtp.checks.budget import CONTROL_REQUESTS, read_budget
+from pytest_mtp.plugin import budget
+from pytest_mtp.plugin.shared import REQUESTS, SETTLED, SharedFolder
 from pytest_mtp.reports.json_report import report_schema
 from tests.plugin.conftest import GateRun
 
@@ -40,9 +43,9 @@ def test_requests_bound_the_run_and_the_rest_is_told(gate: GateRun, pytester: py
 
 def test_the_same_cases_with_two_workers(gate: GateRun) -> None:
     """Each worker makes the plan by itself."""
-    budget = ("--mtp-launch", "fake", "--mtp-budget", f"{CONTROL_REQUESTS + 12}req")
-    alone = gate(*budget, suite=SUMS + PROBES)
-    two = gate(*budget, "-n", "2", suite=SUMS + PROBES)
+    limited = ("--mtp-launch", "fake", "--mtp-budget", f"{CONTROL_REQUESTS + 12}req")
+    alone = gate(*limited, suite=SUMS + PROBES)
+    two = gate(*limited, "-n", "2", suite=SUMS + PROBES)
     uses = [run.report.budget for run in (alone, two)]
     assert uses[0] is not None
     assert uses[1] is not None
@@ -52,11 +55,10 @@ def test_the_same_cases_with_two_workers(gate: GateRun) -> None:
 
 
 def test_the_worthiest_case_comes_first(gate: GateRun) -> None:
-    outcome = gate("--mtp-launch", "fake", "--mtp-budget", "standard", "-v", suite=SUMS + PROBES)
+    suite = SUMS.replace("cases:\n", f"cases:\n{PROBES}")
+    outcome = gate("--mtp-launch", "fake", "--mtp-budget", "standard", "-v", suite=suite)
     ran = [line.split("::")[1].split()[0] for line in outcome.result.outlines if "::" in line and "PASSED" in line]
-    assert ran[0] == "sum-0"  # one request, and the first of its kind
-    assert ran.index("prompt-tokens") < ran.index("sum-7")
-    assert len(ran) == 10
+    assert ran == [*(f"sum-{i}" for i in range(8)), "prompt-tokens", "overload"]
     assert outcome.report.budget is not None
     assert outcome.report.budget.left_out == ()
 
@@ -107,3 +109,29 @@ def test_a_budget_that_is_none_is_one_error(pytester: pytest.Pytester, word: str
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "--mtp-budget" in result.stderr.str()
     assert "Traceback" not in result.stderr.str()
+
+
+def test_a_probe_slower_than_reckoned_takes_no_time_from_others(tmp_path: Path) -> None:
+    """Looks of two seconds in a share of seven: a fourth would go beyond it."""
+    now = [100.0]
+    shared = SharedFolder(tmp_path)
+    budget.start_clock(shared, clock=lambda: now[0])
+    shared.write(SETTLED, {"looks": {}, "share_s": 7.0})
+    purse = budget.Purse(read_budget("thorough"), shared, clock=lambda: now[0])
+    again = purse.looker()
+    looked = 1
+    while again():
+        now[0] += 2.0
+        looked += 1
+    assert looked == 3
+    now[0] += 1200
+    assert not purse.looker()()
+
+
+def test_no_look_beyond_the_requests(tmp_path: Path) -> None:
+    shared = SharedFolder(tmp_path)
+    purse = budget.Purse(read_budget("100req"), shared)
+    shared.tick(REQUESTS, 99)
+    assert purse.looker()()
+    shared.tick(REQUESTS)
+    assert not purse.looker()()

@@ -57,6 +57,9 @@ class Context:
     def progress(self, words):
         assert words
 
+    def again(self):
+        return True
+
 
 @contextmanager
 def talking_to(fake):

@@ -50,6 +50,9 @@ class Context:
     def progress(self, words):
         assert words
 
+    def again(self):
+        return True
+
 
 def codes_of(kind: str, *, setting=None, **options) -> set[str]:
     setting = dict(setting or {})

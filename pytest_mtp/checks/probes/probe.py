@@ -58,10 +58,15 @@ class Probe:
     alone: bool = False
 
     def run(self, case: Case, context: CheckContext) -> Verdict:
-        """Look as often as the case repeats, and conclude. Raises NotOffered where the server cannot be asked this at all."""
+        """Look as often as the case repeats and the budget allows, at least once, and conclude.
+
+        Raises NotOffered where the server cannot be asked this at all.
+        """
         sent = Sent(context)
         sights: list[Sight] = []
         for turn in range(case.repeats):
+            if turn and not context.again():
+                break
             context.progress(f"{self.name}, {turn + 1} of {case.repeats}")
             sights += self.look(case, sent)
         return concluded(case, sights, sent.exchanges)
@@ -152,7 +157,7 @@ def _measures(sights: Sequence[Sight]) -> list[Measure]:
     for condition in dict.fromkeys(sight.condition for sight in sights):
         trials = [sight for sight in sights if sight.condition == condition]
         reached = [sight for sight in trials if not sight.why_not]
-        struck = sum(bool(harms(sight.findings)) for sight in reached)
+        struck = sum(any(found.severity != "note" for found in sight.findings) for sight in reached)
         why = next((sight.why_not for sight in trials if sight.why_not), "")
         note = f"{struck} of {len(reached)} trials show a fault" if reached else f"not reached: {why}"
         if reached and why:
