@@ -7,7 +7,8 @@ greedy, a banned token does not come. What needs more than the server offers (to
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from pytest_mtp.checks.probes.probe import Probe, Sight, finding
 from pytest_mtp.checks.probes.saying import COUNT, STORY, say, whole
@@ -35,10 +36,18 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     if any(exchange.reply is None for exchange in base):
         return [_missing(_PLAIN, next(exchange for exchange in base if exchange.reply is None))]
     steady = _text(base[0]) == _text(base[1])
-    sights = [_seed(sent, budget, steady=steady), _varies(sent, budget)]
-    sights += [_as_greedy(sent, name, _hot(greedy, **option), base[0], steady=steady) for name, option in _GREEDY.items()]
-    sights.append(_penalty(sent))
-    sights.append(_ban(sent, greedy, base[0], steady=steady))
+    looks: tuple[Callable[[], Sight], ...] = (
+        lambda: _seed(sent, budget, steady=steady),
+        lambda: _varies(sent, budget),
+        *(partial(_as_greedy, sent, name, _hot(greedy, **option), base[0], steady=steady) for name, option in _GREEDY.items()),
+        lambda: _penalty(sent),
+        lambda: _ban(sent, greedy, base[0], steady=steady),
+    )
+    sights: list[Sight] = []
+    for option in looks:
+        sights.append(option())
+        if any(found.code == "PROTO.no_reply" for found in sights[-1].findings) and sent.alone(greedy).reply is None:
+            break  # the server died of this option: the others are not to blame
     return sights
 
 

@@ -293,6 +293,21 @@ def test_an_option_that_takes_the_request_with_it(memory):
     assert run("sampling", memory(lambda _ask: crash)).outcome == "BLOCKED"
 
 
+def test_only_the_option_that_the_server_died_of_is_accused(memory):
+    """As vLLM 0.32.0 under speculation dies of top_k."""
+    lawful, dead, crash = Sampler(), [], Fault(kind="server_error", code="INFRA.5xx", message="500, the engine died", status=500)
+
+    def answer(ask):
+        dead.extend([True] * bool(ask.sampling.top_k))
+        return crash if dead else lawful(ask)
+
+    verdict = run("sampling", memory(answer))
+    assert (verdict.outcome, [(found.code, found.where) for found in verdict.findings]) == (
+        "FAIL",
+        [("PROTO.no_reply", "top_k 1 is greedy")],
+    )
+
+
 def test_a_refused_option_is_no_fault(memory):
     lawful = Sampler()
     verdict = run("sampling", memory(lambda ask: REFUSAL if ask.sampling.min_p else lawful(ask)))
