@@ -9,7 +9,9 @@ from typing import cast
 
 from pytest_mtp.checks import admission, answers, drafting_conditions
 from pytest_mtp.checks.kinds import PROBES
+from pytest_mtp.checks.probes import context_ladder
 from pytest_mtp.checks.probes.probe import Probe
+from pytest_mtp.checks.probes.saying import whole
 from pytest_mtp.checks.prompts import strata_of
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -20,6 +22,9 @@ NO_LIMIT_TOKENS = 1024
 
 USUAL_TOKENS = 128
 """Taken for the answer of a golden case whose max_tokens is higher: those of the built-in suites take 5 to 300."""
+
+READ_A_TOKEN = 10
+"""Prompt tokens that take as long as one that is generated; taken, not measured, and counted where a check sends long prompts."""
 
 _CONDITIONS, _STEPWISE = 6, 12
 
@@ -43,7 +48,7 @@ def cost_of(case: Case) -> Cost:
         return look_cost(case).times(case.repeats)
     if case.kind in _OTHERS:
         requests, tokens = _OTHERS[case.kind](case)
-        return Cost(requests=requests, tokens=tokens, likely_tokens=tokens)
+        return Cost(requests=requests, tokens=tokens, likely_tokens=tokens + _long_prompts(case) // READ_A_TOKEN)
     asks = answers.planned_asks(case)
     limits = [ask.sampling.max_tokens or NO_LIMIT_TOKENS for ask in asks]
     if not asks:
@@ -55,7 +60,17 @@ def look_cost(case: Case) -> Cost:
     """One look of a probe, as the probe tells it."""
     probe: Probe = importlib.import_module(f"pytest_mtp.checks.probes.{case.kind}").PROBE
     tokens = probe.tokens(case)
-    return Cost(requests=probe.requests(case), tokens=tokens, likely_tokens=tokens)
+    return Cost(requests=probe.requests(case), tokens=tokens, likely_tokens=tokens + _long_prompts(case) // READ_A_TOKEN)
+
+
+def _long_prompts(case: Case) -> int:
+    """Prompt tokens of one look, where they outweigh what is generated; 1.6 a word."""
+    if case.kind == "context_ladder":
+        return 8 * sum(cast("Sequence[int]", case.params.get("rungs", context_ladder.RUNGS))) // 5
+    if case.kind == "prefix_cache":  # two of its four requests meet no cache
+        words, prefixes = (whole(case, name, default) for name, default in (("words", 240), ("prefixes", 3)))
+        return 2 * 8 * words * prefixes // 5
+    return 2 * cast("int", case.params.get("long_prompt_tokens", 800)) if case.kind == "drafting" else 0
 
 
 def _acceptance(case: Case) -> tuple[int, int]:

@@ -160,3 +160,9 @@ def test_budgets_as_they_are_written() -> None:
     assert read_budget("1.5h").seconds == 5400
     assert read_budget("2000req").requests == 2000
     assert read_budget("thorough").looks == 29
+
+
+def test_long_prompts_take_time_too() -> None:
+    ladder = dataclasses.replace(a_case("l", check="context_ladder"), params={"rungs": [1000, 9000]})
+    cost = cost_of(ladder)
+    assert cost.likely_tokens == cost.tokens + 1600
