@@ -41,6 +41,12 @@ CURVE = (
 )  # fmt: skip
 """Faults that strike requests one by one: a fault in the model or its cache strikes a conversation always or never."""
 
+BEYOND = frozenset({
+    "slow", "slow-in-a-crowd", "slow-after-long-prompts", "slow-when-sampled", "weak-drafter", "barely-accepts", "doubled-words",
+    "late-flip",     "verify-bug-after-long-prompts",
+})  # fmt: skip
+"""They need a baseline, or the same server without speculation."""
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="the detection matrix of the standard plan and the probes")
@@ -111,23 +117,35 @@ def _page(rows: Sequence[Row], slow: Sequence[Row]) -> Iterable[str]:
 
 def _head(rows: Sequence[Row]) -> Iterable[str]:
     caught = sum(row.caught for row in rows)
-    excused = sum(not row.caught and bool(FAULTS[row.fault].unseen) for row in rows)
-    due = len(rows) - excused
+    known = sum(row.caught and (row.expected or not row.by) for row in rows)
+    due = [row for row in rows if row.fault not in BEYOND]
+    seen = sum(row.caught for row in due)
     closed = sum(row.closed for row in rows)
+    reported = [row for row in rows if FAULTS[row.fault].reports]
+    classes, beyond = len({row.kind for row in reported}), len(rows) - len(due)
     return (
         "# What the gate sees of known faults",
         "",
         f"Made by `python benchmarks/selftest.py --write` with Python {platform.python_version()}.",
         "",
-        f"{len(rows)} faults of {len({row.kind for row in rows})} classes, made after public reports, in the fake at rate 1.0, against",
-        "the standard plan and the probes (`--mtp-suite builtin:standard --mtp-suite builtin:probes`):",
-        f"**{caught} of {len(rows)} are caught ({caught / len(rows):.1%})**. {closed} of them close the gate, the others are told as notes",
-        f"or as capability. Without the {excused} that no look at a server by itself can show, {caught} of {due} ({caught / due:.1%}).",
+        f"{len(rows)} faults, {len(reported)} of them made after public reports of {classes} classes,",
+        "in the fake engine at rate 1.0, one run each, against the standard plan and the probes:",
+        f"**{caught} of {len(rows)} are caught ({caught / len(rows):.1%})**, {known} of them under a code that the fault is known for",
+        f"or as a condition that is not reached any more; {closed} close the gate, the others are told as notes or as capability.",
+        f"{beyond} faults show only beside a baseline or beside the same server without speculation, which these suites lack; of the",
+        f"other {len(due)}, {seen} are caught ({seen / len(due):.1%}).",
         "",
-        "A fault is caught when there is a finding that the honest fake in the same setting does not give, under a code that the fault is",
-        "known for or else one that closes the gate, or when a condition is not reached any more and that closes the gate. The faults",
-        "are imitations of ours: the figure says what the gate sees of these, and nothing of faults that nobody has reported yet.",
-        "The honest fake was run in each setting too; a finding there that closes the gate ends this benchmark's claim and is printed.",
+        "What these figures are, and are not:",
+        "",
+        "- A fault is caught when there is a finding that the honest fake in the same setting does not give, under a code that the fault",
+        "  is known for or else one that closes the gate, or when a condition is not reached any more and that closes the gate.",
+        "- The faults are imitations of ours, and the probes were mended where the first run of this page missed some of them (penalties,",
+        "  stop at every cap, words beside calls, reasoning under a forced choice and after a result, drafts under load, empty arguments,",
+        "  reasoning beyond its count). It is a test of what is known, and no estimate for faults that nobody has reported.",
+        "- To save time arithmetic, facts, code, prose and throughput ran only for faults that nothing else caught; requests and seconds",
+        "  below are without them. Seconds are those of a machine that was busy with other work.",
+        "- Rows are kept from run to run, and were not all measured on one commit: a probe that was added later is missing from older",
+        "  ones, and may see more than is written here.",
         "",
     )
 
@@ -145,8 +163,8 @@ def _by_rate(rows: Sequence[Row], slow: Sequence[Row]) -> Iterable[str]:
     names = sorted({row.fault for row in slow})
     yield from ("## Detection by rate", "")
     seeds = len({row.seed for row in slow})
-    yield f"{len(names)} faults that strike requests one by one, {seeds} seeds at the lower rates: {', '.join(names)}."
-    yield "Intervals are exact at 95 % (Clopper-Pearson), over runs."
+    yield f"{len(names)} faults that strike requests one by one, one run a fault and seed ({seeds} at the lower rates): {', '.join(names)}."
+    yield "Intervals are exact at 95 % (Clopper-Pearson) over runs; runs of one fault are alike, so that they are somewhat too narrow."
     yield from ("", "| rate | runs | caught | share | interval |", "| ---: | ---: | ---: | ---: | --- |")
     base = [row for row in rows if row.fault in names]
     for rate, group in ((1.0, base), *((rate, [row for row in slow if row.rate == rate]) for rate in RATES)):
