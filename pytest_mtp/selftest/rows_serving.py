@@ -166,7 +166,7 @@ SERVING_FAULTS = (
     Fault(
         name="crowd-schema-fails",
         imitates="500 for structured output only when requests run at once",
-        expected=("INFRA.5xx", "SPEC.condition"),
+        expected=("PROTO.no_reply", "INFRA.5xx", "SPEC.condition"),
         refuse=refusals.failing("Internal error in the grammar backend"),
         when="schema&concurrent",
         setting=BUSY,
