@@ -72,3 +72,6 @@ def _check(args: argparse.Namespace) -> None:
             raise UsageError(f"--{name} {value:g} is not between {low:g} and {high:g}")
     if args.bandwidth is None and (args.acceptance is not None or args.depth is not None or args.context):
         raise UsageError("--acceptance, --depth and --context say something about the ceiling: give --bandwidth too")
+    if args.acceptance is not None and args.acceptance > 1 + (args.depth or 1):
+        depth = args.depth or 1
+        raise UsageError(f"--acceptance {args.acceptance:g} is not possible at depth {depth}: a step emits {1 + depth} tokens at most")

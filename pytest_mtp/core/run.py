@@ -85,7 +85,10 @@ class BudgetUse(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo(Record):
-    """`started_at` is UTC in ISO 8601; `options` maps each option to its value and to where the value came from."""
+    """`started_at` is UTC in ISO 8601; `options` maps each option to its value and to where the value came from.
+
+    `skipped` maps the node id of each case that was not asked to the reason: mostly what the server does not offer.
+    """
 
     version: str
     started_at: str
@@ -94,6 +97,7 @@ class RunInfo(Record):
     suites: tuple[str, ...] = ()
     options: Mapping[str, Json] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from pytest_mtp.plugin import hookspecs as hookspecs  # as above
 from pytest_mtp.plugin.collect import BUILT_IN, MISSPELT, NO_SERVER, SUFFIX, CaseItem, SuiteFile
 from pytest_mtp.plugin.keys import LEFT_OUT, RESULT, RUN, SETTINGS, WANTS_DEFAULT_SUITE
 from pytest_mtp.plugin.options import OPTIONS, Value, add_options, values_of
+from pytest_mtp.plugin.rootdir import refuse_a_moved_root
 
 DEFAULT_SUITE = "standard"
 CAUTIOUS_WORKERS = 4
@@ -38,8 +39,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     """Built-in suites become paths before pytest reads its arguments: those of --mtp-suite, and `builtin:NAME[::CASE]`."""
     known = vars(early_config.known_args_namespace)
     ini = {option.key: early_config.getini(option.key) for option in OPTIONS}
-    suites = values_of(known, ini)["suite"].words
+    wanted = values_of(known, ini)["suite"]
     positional = set(known.get("file_or_dir") or ())
+    # Who names what to run means just that: the suites of the ini file are for a run that names nothing.
+    suites = wanted.words if wanted.origin == "command line" or not positional else ()
     named = [
         place
         for place, word in enumerate(args)
@@ -87,7 +90,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(fixtures, "mtp-fixtures")
     config.addinivalue_line("markers", "mtp(needs=(), alone=False): a test of an LLM server; `alone` holds the server's exclusive lease")
     words = _values(config)
+    refuse_a_moved_root(config)
     if not words["server"].words and not words["launch"].words:
+        if words["suite"].origin == "command line" and not config.option.collectonly:
+            raise pytest.UsageError("--mtp-suite: there is no server to ask; name one with --mtp-server URL or --mtp-launch PROFILE")
         return
     from pytest_mtp.plugin.controller import Controller  # noqa: PLC0415  # as above
     from pytest_mtp.plugin.settings import settings_of  # noqa: PLC0415  # as above

@@ -23,6 +23,7 @@ from pytest_mtp.core.run import Blocking, BudgetUse, CaseResult, Gate, LeftOut, 
 from pytest_mtp.judge.gate import decide
 from pytest_mtp.plugin.budget import Purse, left_out_gate, start_clock
 from pytest_mtp.plugin.checkpoint import advice, inspected, result_of
+from pytest_mtp.plugin.collect import BUILT_IN, SUFFIX
 from pytest_mtp.plugin.evidence import forget_evidence, forget_logs
 from pytest_mtp.plugin.keys import RUN, WANTS_DEFAULT_SUITE
 from pytest_mtp.plugin.run import Run
@@ -51,6 +52,7 @@ class Controller:
         self.inspection: Inspection | None = None
         self.results: list[CaseResult] = []
         self.left_out: list[LeftOut] = []
+        self.skipped: dict[str, str] = {}
         self.report: RunReport | None = None
         self.written: tuple[Path, ...] = ()
         self.problems: list[str] = []
@@ -112,6 +114,8 @@ class Controller:
             self.results.append(CaseResult.from_dict(plain))
         elif report.failed:
             self._foreign_failures += 1
+        elif report.skipped and left_out is None and _of_a_suite(report.nodeid):
+            self.skipped[report.nodeid] = _why_skipped(report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -222,6 +226,7 @@ class Controller:
             suites=tuple(dict.fromkeys(result.suite for result in self.results)),
             options=self.settings.shown(),
             notes=tuple(self._notes()),
+            skipped=self.skipped,
         )
 
     def _notes(self) -> list[str]:
@@ -264,3 +269,13 @@ class Controller:
         if gate.verdict == "blocked" and not self._foreign_failures:
             return EXIT_SERVER_UNUSABLE
         return exitstatus if gate.verdict == "pass" else pytest.ExitCode.TESTS_FAILED
+
+
+def _of_a_suite(node_id: str) -> bool:
+    return node_id.startswith(BUILT_IN) or node_id.partition("::")[0].endswith(SUFFIX)
+
+
+def _why_skipped(report: pytest.TestReport) -> str:
+    """Pytest keeps (path, line, words)."""
+    words = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return words.removeprefix("Skipped: ")

@@ -159,6 +159,10 @@ def _first(option: Option, options: Mapping[str, object], ini: Mapping[str, obje
         ("environment", environ.get(option.variable)),
         ("ini", ini.get(option.key)),
     )
+    typed = options.get(option.key)
+    for word in (typed,) if isinstance(typed, str) else typed if isinstance(typed, (list, tuple)) else ():
+        if not str(word).strip():  # a variable of the job that is not set: passed over, it would leave the job green
+            raise pytest.UsageError(f"{option.flag} is given and empty: leave it out, or give it a value")
     for origin, given in sources:
         found = str(given) if isinstance(given, (int, float)) else given  # an ini file may hold a number
         if isinstance(found, str) and found.strip():

@@ -23,8 +23,8 @@ class MtpServer:
 
     @property
     def facts(self) -> ServerFacts:
-        """As known at its last start."""
-        return self._run.server.facts
+        """As known at its last start; once the control is known, with what it proved of speculation."""
+        return self._run.facts if self._before is None else self._run.server.facts
 
     def __getattr__(self, name: str) -> Any:
         """A field of the facts."""

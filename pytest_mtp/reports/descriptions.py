@@ -41,6 +41,7 @@ DESCRIPTIONS: Mapping[str, Mapping[str, str]] = {
         "suites": "The suites that were asked for, as typed.",
         "options": "Each option with its value and where the value came from.",
         "notes": "What a reader of the verdict should know beside it.",
+        "skipped": "Cases that were not asked, by node id, with the reason.",
     },
     "ServerFacts": {
         "endpoint": "Where the server is.",

@@ -103,7 +103,12 @@ def _counts(counts: Acceptance) -> str:
 def _case(result: CaseResult, report: RunReport) -> list[str]:
     """What a probe concluded, then its numbers."""
     verdict = result.verdict
-    words = {"PASS": _about(result) or "nothing harmful", "FAIL": reason_of(result), "BLOCKED": f"no answer: {reason_of(result)}"}
+    noted = [f"worth knowing: {finding.title}" for finding in verdict.findings if finding.severity == "note"]
+    words = {
+        "PASS": _about(result) or (noted[0] if noted else "nothing harmful"),
+        "FAIL": reason_of(result),
+        "BLOCKED": f"no answer: {reason_of(result)}",
+    }
     told = words.get(verdict.outcome, f"not known: {verdict.reason}")
     own = [measure for owner, measure in measures(report) if owner is result]
     return [told, *_numbers(own)]

@@ -11,6 +11,7 @@ from pytest_mtp.reports.digest import (
     OUTCOMES,
     blocking_rows,
     budget_lines,
+    condition_rows,
     control_words,
     counts_by_suite,
     hint_of,
@@ -113,11 +114,15 @@ def _blocking(report: RunReport) -> list[str]:
 
 def _measures(report: RunReport) -> list[str]:
     """Those of strata (code, prose) in sight; those of single cases folded."""
-    found = measures(report)
+    conditions = [measure for _, measure in condition_rows(report)]
+    found = [pair for pair in measures(report) if pair[1] not in conditions]
     main, single = [pair for pair in found if pair[1].stratum], [pair for pair in found if not pair[1].stratum]
     lines = ["## Measures", "", *_measure_table(main)] if main else []
     if single:
         lines += [f"<details><summary>Measures of single cases ({len(single)})</summary>", "", *_measure_table(single), "</details>", ""]
+    if conditions:
+        rows = _measure_table(condition_rows(report))
+        lines += [f"<details><summary>What clean probes exclude ({len(conditions)} conditions)</summary>", "", *rows, "</details>", ""]
     return lines
 
 

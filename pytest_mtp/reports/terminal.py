@@ -45,7 +45,8 @@ def summary_lines(report: RunReport, *, width: int = 80) -> list[str]:
         *labelled("budget", budget_lines(report), width=width, indent=_LABEL),
         *_left_out(report, width),
         *_table(_suite_rows(report)),
-        *(line for rows in _measure_tables(report) for line in _table(rows)),
+        *labelled("skipped", _skipped_lines(report), width=width, indent=_LABEL),
+        *(line for rows in _measure_tables(report) for line in _fitting(rows, width)),
         *_others("inconclusive, without closing the gate", [r for r in of_class(report, "INCONCLUSIVE") if not r.closes], width),
         *_others("missed, without closing the gate", of_class(report, "missed"), width),
         *labelled("notes", _note_lines(report), width=width, indent=_LABEL),
@@ -76,6 +77,12 @@ def _control_findings(report: RunReport) -> list[str]:
             lines += [f"hint: {hint}"] if hint else []
             lines += [f"evidence: {finding.evidence['file']} in the report's folder"] if "file" in finding.evidence else []
     return lines
+
+
+def _skipped_lines(report: RunReport) -> list[str]:
+    """What was not asked and why: a case that nobody asked is no pass."""
+    rows = [f"{printable(node_id, limit=200)}: {printable(why, limit=200)}" for node_id, why in report.run.skipped.items()]
+    return [*rows[:_MOST_OTHERS], *_rest(len(rows) - _MOST_OTHERS)]
 
 
 def _left_out(report: RunReport, width: int) -> list[str]:
@@ -120,6 +127,17 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["", *("  ".join(pad(cell, width) for cell, width in zip(row, widths, strict=True)) for row in rows)]
 
 
+def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The table, or where it is too wide one line a value: a number that is cut is worse than none."""
+    table = _table(rows)
+    if all(columns(line.rstrip()) <= width for line in table):
+        return table
+    head, *lines = rows
+    values = [[row[0], stratum, cell] for row in lines for stratum, cell in zip(head[1:], row[1:], strict=True) if cell != "-"]
+    named = [[name if at == 0 or values[at - 1][0] != name else "", stratum, cell] for at, (name, stratum, cell) in enumerate(values)]
+    return _table([["measure", "stratum", "value"], *named])
+
+
 def _others(label: str, results: Sequence[CaseResult], width: int) -> list[str]:
     if not results:
         return []
@@ -128,8 +146,12 @@ def _others(label: str, results: Sequence[CaseResult], width: int) -> list[str]:
 
 
 def _note_lines(report: RunReport) -> list[str]:
-    found = notes(report)
-    return [", ".join(f"{code} x {count}" for code, (count, _) in found.items())] if found else []
+    """One line a code, with what one of its findings says."""
+    rows = [
+        f"{code}: {printable(title, limit=200)}" + (f" ({count} times)" if count > 1 else "")
+        for code, (count, title) in notes(report).items()
+    ]
+    return [*rows[:_MOST_OTHERS], *_rest(len(rows) - _MOST_OTHERS)]
 
 
 def _blocking_lines(report: RunReport, width: int) -> list[str]:

@@ -90,7 +90,7 @@ def test_every_line_fits_eighty_columns_and_holds_no_colour(fake: Start, doctor:
     told = doctor(fake().url)
     assert max(map(len, told.out.splitlines())) <= 80
     assert "\x1b" not in told.out
-    assert re.findall(r"(\w+): accepted [\d.]+ %", told.section("drafting")) == ["greedy", "sampled", "tools", "structured", "long"]
+    assert re.findall(r"(\w+): accepted [\d.]+ %", told.section("drafting")) == ["greedy", "sampled_low", "sampled", "tools", "structured", "long"]
     assert "lets in at least 16 requests" in told.section("admission")
 
 

@@ -77,7 +77,7 @@ def test_there_are_more_than_a_hundred_and_ten_cases(suites: Mapping[str, Suite]
 
 
 def test_the_suites_that_were_promised_are_there(suites: Mapping[str, Suite]) -> None:
-    assert set(suites) == {*ASKING, *GROUPS["probes"], "speculation", "throughput", "server"}
+    assert set(suites) == {*ASKING, *GROUPS["probes"], "speculation", "throughput", "server", "soak"}
 
 
 def test_a_suite_is_named_as_its_file(suites: Mapping[str, Suite]) -> None:

@@ -30,22 +30,28 @@ def look(_case: Case, sent: Sent) -> Sequence[Sight]:
         *(_words(count) for count in _STEPS),
         dataclasses.replace(plain, stream=True),
         plain,
-        dataclasses.replace(plain, messages=({"role": "system", "content": "You are a careful reader of lists."}, *plain.messages)),
+        _with_system(plain, "Read carefully."),
+        _with_system(plain, "Read carefully, word by word, and say nothing that the list does not hold."),
         dataclasses.replace(plain, tools=(_TOOL,)),
     ]
     exchanges = list(sent.many(asks))
-    first, second, third, streamed, again, system, tools = exchanges
+    first, second, third, streamed, again, brief, system, tools = exchanges
     return [
         _growth(first, second, third),
         _equal("streamed or not", first, streamed),
         _equal("asked again", first, again),
-        _grows("a system message", first, system, "PROTO.template"),
+        _grows("a longer system message", brief, system, "PROTO.template"),
         _grows("a tool", first, tools, "TOOL.template"),
     ]
 
 
 def _words(count: int) -> Ask:
     return say("Read this list: " + ", ".join(["apple"] * count) + ". Say yes.", max_tokens=1)
+
+
+def _with_system(ask: Ask, words: str) -> Ask:
+    """A template may put words of its own where there is no system message, so that one makes the prompt shorter."""
+    return dataclasses.replace(ask, messages=({"role": "system", "content": words}, *ask.messages))
 
 
 def _tokens(exchange: Exchange) -> int | None:
@@ -108,8 +114,8 @@ def _usage(title: str, counts: Sequence[int]) -> Finding:
 PROBE = Probe(
     name="prompt_tokens",
     about="prompt tokens grow evenly with the prompt, and with a system message and a tool",
-    requests=lambda _: 7,
-    tokens=lambda _: 7,
+    requests=lambda _: 8,
+    tokens=lambda _: 8,
     look=look,
     sees=("usage-invariants", "template-fingerprint"),
 )
