@@ -21,7 +21,7 @@ test: $(STAMP) lint
 test-engines: $(STAMP)
 	$(BIN)/pip download --quiet --no-deps --dest $(VENV)/wheels bfcl-eval==2026.3.23
 	$(BIN)/python lanes/environment.py all
-	$(BIN)/pytest -q -m engine tests
+	$(BIN)/pytest -q -n 2 --dist loadfile --durations 30 -m engine tests
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -51,14 +51,15 @@ def run(case: Case, context: CheckContext) -> Verdict:
     whole = ledger(server, exchanges, _moved(first, meter.reading))
     state = evidence_of_speculation(server.facts.speculation, whole, signs=asking.evidence)
     wanted = case.params.get("state")
-    if state.state == "unknown" and wanted is None:
-        raise NotOffered(f"speculation cannot be seen on this server: {state.evidence[0]}")
     findings = by_severity([*_state_findings(state, wanted), *(f for stratum in strata for f in _stratum_findings(stratum))])
-    outcome: Outcome = "FAIL" if harms(findings) else "PASS"
+    unseen = state.state == "unknown" and wanted is None and not harms(findings)
+    if unseen and not whole.restarted:
+        raise NotOffered(f"speculation cannot be seen on this server: {state.evidence[0]}")
+    outcome: Outcome = "FAIL" if harms(findings) else "INCONCLUSIVE" if unseen else "PASS"  # it tells, and it told nothing this time
     return Verdict(
         case_id=case.id,
         outcome=outcome,
-        reason=f"{findings[0].code}: {findings[0].title}" if outcome == "FAIL" else "",
+        reason={"FAIL": f"{findings[0].code}: {findings[0].title}" if findings else "", "INCONCLUSIVE": state.evidence[0]}.get(outcome, ""),
         findings=tuple(findings),
         measures=tuple(measure for stratum in strata for measure in measures_of(stratum.name, stratum.book, stratum.prompts)),
         exchanges=len(exchanges),

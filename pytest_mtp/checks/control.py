@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_mtp.checks.instrumented import Instrumented
-from pytest_mtp.checks.speculation import Meter, evidence_of_speculation, ledger
+from pytest_mtp.checks.speculation import Meter, evidence_of_speculation, ledger, restless
 from pytest_mtp.checks.stepwise import StepCheck, joined, parity_finding, step_check
 from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.case import Expect
@@ -15,7 +15,9 @@ from pytest_mtp.core.codes import severity_of
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.facts import Control, SpecDecode
 from pytest_mtp.core.protocols import CheckContext, Server
+from pytest_mtp.core.record import Json
 from pytest_mtp.core.verdict import Finding
+from pytest_mtp.judge.acceptance import broken_identities
 from pytest_mtp.judge.chunks import stream_signs
 from pytest_mtp.judge.gate import by_severity
 from pytest_mtp.judge.judgement import GradeContext, Judgement
@@ -89,17 +91,22 @@ def measure_control(context: CheckContext) -> Control:
     )
 
 
+_RESTLESS = "drafts are counted while nothing of ours runs, so they are not ours alone: the counters are not used"
+
+
 def _speculation(server: Server, asking: Instrumented, meter: Meter, exchanges: Sequence[Exchange]) -> SpecDecode:
     """What the exchanges prove; where nothing tells of drafts, one more answer is streamed and its chunks are looked at."""
-    book = ledger(server, exchanges, meter.moved(exchanges))
-    found = evidence_of_speculation(server.facts.speculation, book, signs=asking.evidence)
+    moving = restless(server)  # now, when ours are done
+    book = ledger(server, exchanges, None if moving else meter.moved(exchanges))
+    signs = (*asking.evidence, *((_RESTLESS,) if moving else ()))
+    found = evidence_of_speculation(server.facts.speculation, book, signs=signs)
     if found.state != "unknown" or found.acceptance is not None or not book.requests:
         return found
     streamed = asking.ask(dataclasses.replace(_ask(PROMPTS[-1]), stream=True))
     if streamed.fault is not None:  # logprobs would tell how many tokens a chunk holds, and some refuse them in streams
         streamed = asking.ask(dataclasses.replace(streamed.ask, top_logprobs=None))
-    signs = stream_signs(streamed, twin=exchanges[-1])  # of that prompt
-    return evidence_of_speculation(server.facts.speculation, book, signs=(*([signs] if signs else []), *asking.evidence))
+    seen = stream_signs(streamed, twin=exchanges[-1])  # of that prompt
+    return evidence_of_speculation(server.facts.speculation, book, signs=(*([seen] if seen else []), *signs))
 
 
 def _ask(prompt: ControlPrompt) -> Ask:
@@ -174,9 +181,18 @@ def _findings(
         findings.append(parity_finding("SPEC.parity.material", steps, "tokens that the model itself would not choose"))
     elif steps.neartie:
         findings.append(parity_finding("SPEC.parity.neartie", steps, "tokens that differ at a near-tie"))
+    broken = broken_identities(speculation.acceptance) if speculation.acceptance else []
+    if broken:
+        findings.append(
+            Finding(code="SPEC.identity", severity=severity_of("SPEC.identity"), title=broken[0], evidence=_counts(speculation))
+        )
     if speculation.state == "dead":
         findings.append(Finding(code="SPEC.dead", severity="critical", title="speculation is dead", detail="\n".join(speculation.evidence)))
     return findings
+
+
+def _counts(speculation: SpecDecode) -> dict[str, Json]:
+    return speculation.acceptance.to_dict() if speculation.acceptance else {}
 
 
 def _infra_alone(judgements: dict[str, list[Judgement]]) -> str:

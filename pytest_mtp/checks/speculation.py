@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.facts import Acceptance, Counters, SpecDecode, SpecState
 from pytest_mtp.core.protocols import Server
+from pytest_mtp.judge.acceptance import broken_identities
 from pytest_mtp.judge.ledger import Ledger, ledger_of
 
 DEAD_AFTER_DRAFTS = 32
@@ -50,6 +51,13 @@ class Meter:
             time.sleep(_PAUSE_S)
 
 
+def restless(server: Server) -> bool:
+    """Drafts are counted while nothing of ours runs, so that what the counters move by is not what we cause."""
+    first, again = server.engine.counters(server.client), server.engine.counters(server.client)
+    idle = again.since(first).acceptance if first is not None and again is not None else None
+    return idle is not None and idle.drafted > 0
+
+
 def ledger(server: Server, exchanges: Sequence[Exchange], moved: Counters | None) -> Ledger:
     """These exchanges against what the counters moved by during them."""
     replies = [server.engine.acceptance_of(exchange.reply) for exchange in exchanges if exchange.reply is not None]
@@ -75,6 +83,9 @@ def _state(configured: SpecDecode, book: Ledger) -> tuple[SpecState, str]:
     """The state, and why where the counts alone do not say it."""
     if not book.requests:
         return "unknown", "no request of ours was answered"
+    broken = contradiction(book)
+    if broken:
+        return "unknown", f"the counts contradict themselves, and prove nothing: {broken}"
     drafted, accepted = drafted_and_accepted(book)
     if drafted is None:
         return "unknown", _why_not_seen(book)
@@ -90,6 +101,11 @@ def _state(configured: SpecDecode, book: Ledger) -> tuple[SpecState, str]:
         return "unknown", f"{book.emitted} tokens in {book.requests} replies are too few to be drafted"
     claims = configured.method is not None or configured.depth is not None or configured.state in ("active", "dead")
     return ("dead" if claims else "inactive"), ""
+
+
+def contradiction(book: Ledger) -> str:
+    """The first identity that the counts which would decide break; empty where they hold."""
+    return next((words for counts in (book.counts, book.own) if counts is not None for words in broken_identities(counts)), "")
 
 
 def _why_not_seen(book: Ledger) -> str:

@@ -16,9 +16,25 @@ _SECRET_HEADER = re.compile(
     re.IGNORECASE,
 )
 _SECRET_LAST = frozenset(
-    {"key", "keys", "token", "secret", "secrets", "password", "passwd", "passphrase", "credential", "credentials", "auth"}
+    {
+        "key",
+        "keys",
+        "token",
+        "secret",
+        "secrets",
+        "password",
+        "passwd",
+        "passphrase",
+        "pwd",
+        "pw",
+        "credential",
+        "credentials",
+        "auth",
+        "sig",
+    }
 )
-_SECRET_WHOLE = frozenset({"apikey", "bearer", "authorization"})
+_SECRET_WHOLE = frozenset({"apikey", "bearer", "authorization", "secret"})
+_SECRET_ENDS = ("apikey", "token", "password", "secret")  # words that were run together: hftoken
 _SHORTEST_KEY = 6  # a shorter word would be found in innocent text
 
 
@@ -36,7 +52,9 @@ def masked_headers(headers: Iterable[tuple[str, str]] | Mapping[str, str]) -> di
 def is_secret_name(name: str) -> bool:
     """Whether a parameter or variable of this name holds a secret: `api_key`, `HF_TOKEN`, and not `max_tokens` or `token_delay_ms`."""
     words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
-    return bool(words) and (words[-1] in _SECRET_LAST or not _SECRET_WHOLE.isdisjoint(words))
+    while words and words[-1].isdigit():  # api-key-2
+        words.pop()
+    return bool(words) and (words[-1] in _SECRET_LAST or words[-1].endswith(_SECRET_ENDS) or not _SECRET_WHOLE.isdisjoint(words))
 
 
 def scrubbed(text: str, key: str | None) -> str:

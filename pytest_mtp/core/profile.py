@@ -43,7 +43,8 @@ class Parameter(Record):
     def problem(self, value: Json) -> str:
         """What is expected instead, or nothing where the value fits. Files are not looked for."""
         if self.kind in ("text", "path"):
-            return "" if isinstance(value, str) and value.strip() else "text" if self.kind == "text" else "a path"
+            sound = isinstance(value, str) and value.strip() and "\0" not in value  # no program takes a NUL in a word
+            return "" if sound else "text" if self.kind == "text" else "a path"
         if self.kind == "flag":
             return "" if isinstance(value, bool) else "true or false"
         if self.kind == "choice":

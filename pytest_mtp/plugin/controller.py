@@ -136,16 +136,25 @@ class Controller:
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """Stop what we started, remove what we made."""
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        run = self.config.stash.get(RUN, None)
-        if run is not None:
-            run.close()
-        if self._stop is not None:
-            self._stop()
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        """Stop what we started, remove what we made. A second Ctrl-C waits until that is done: it takes as long as the grace."""
+        impatient = self._deafened()
+        try:
+            run = self.config.stash.get(RUN, None)
+            if run is not None:
+                run.close()
+            if self._stop is not None:
+                self._stop()
+        finally:
+            if self.folder is not None:
+                shutil.rmtree(self.folder, ignore_errors=True)
+            for number, handler in (*impatient.items(), *self._handlers.items()):
+                signal.signal(number, handler)
+
+    def _deafened(self) -> dict[int, Any]:
+        """The handlers of the signals that are not heard from now on; none outside the main thread."""
+        if threading.current_thread() is not threading.main_thread():
+            return {}
+        return {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Ctrl-C, or a job that is cancelled; pytest also calls this when a session stops itself."""

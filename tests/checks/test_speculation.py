@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pytest_mtp.checks.speculation import Meter, drafts_by_lookup, evidence_of_speculation, ledger
+from pytest_mtp.checks.speculation import Meter, drafts_by_lookup, evidence_of_speculation, ledger, restless
 from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.facts import Acceptance, Counters, SpecDecode, SpecState
 from pytest_mtp.judge.ledger import Ledger
@@ -158,3 +158,27 @@ def test_lookup_methods_are_known_by_name() -> None:
         "prompt_lookup",
         "suffix",
     ]
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param(book(drafts(60, 90)), id="more accepted than drafted"),
+        pytest.param(book(None, counts(10, 100)), id="so say the replies"),
+        pytest.param(
+            book(Counters(acceptance=counts(10, 6, rounds=5, per_position=[6]), generated_tokens=80)), id="a position above 100 %"
+        ),
+    ],
+)
+def test_counts_that_contradict_themselves_prove_nothing(seen: Ledger) -> None:
+    found = evidence_of_speculation(CLAIMED, seen)
+    assert found.state == "unknown"
+    assert "contradict themselves" in found.evidence[0]
+
+
+def test_counters_that_move_by_themselves_are_not_ours() -> None:
+    still, moving = MemoryServer(lambda _: reply("x")), MemoryServer(lambda _: reply("x"))
+    still.readings = [counts(5, 3), counts(5, 3)]
+    moving.readings = [counts(5, 3), counts(15, 9)]
+    assert not restless(still)
+    assert restless(moving)

@@ -90,7 +90,14 @@ def test_every_line_fits_eighty_columns_and_holds_no_colour(fake: Start, doctor:
     told = doctor(fake().url)
     assert max(map(len, told.out.splitlines())) <= 80
     assert "\x1b" not in told.out
-    assert re.findall(r"(\w+): accepted [\d.]+ %", told.section("drafting")) == ["greedy", "sampled_low", "sampled", "tools", "structured", "long"]
+    assert re.findall(r"(\w+): accepted [\d.]+ %", told.section("drafting")) == [
+        "greedy",
+        "sampled_low",
+        "sampled",
+        "tools",
+        "structured",
+        "long",
+    ]
     assert "lets in at least 16 requests" in told.section("admission")
 
 
@@ -138,16 +145,19 @@ def test_a_server_that_tells_nothing_is_visited_all_the_same(fake: Start, doctor
 
 def test_requests_of_others_are_named_and_not_counted_as_ours(fake: Start, doctor: Doctor) -> None:
     server = fake(dialects=["no-timings"])
-    over = threading.Event()
+    over, begun = threading.Event(), threading.Event()
 
     def others() -> None:
         body = {"model": "fake-model", "max_tokens": 64, "messages": [{"role": "user", "content": "Tell me a long story about the sea."}]}
-        while not over.is_set():
-            httpx.post(f"{server.url}/v1/chat/completions", json=body, timeout=60)
+        with httpx.Client(timeout=60) as client:  # one client: making one takes longer than a visit
+            while not over.is_set():
+                client.post(f"{server.url}/v1/chat/completions", json=body)
+                begun.set()
 
     stranger = threading.Thread(target=others)
     stranger.start()
     try:
+        assert begun.wait(60)
         told = doctor(server.url, "--quick")
     finally:
         over.set()

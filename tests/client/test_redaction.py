@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_mtp.client.redaction import bare_url, masked_headers, scrubbed
+from pytest_mtp.client.redaction import bare_url, is_secret_name, masked_headers, scrubbed
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,15 @@ def test_an_address_without_its_secrets(url: str, bare: str) -> None:
 
 def test_a_query_is_kept_where_it_is_wanted() -> None:
     assert bare_url("http://a:b@h/x?y=1") == "http://h/x?y=1"
+
+
+@pytest.mark.parametrize(
+    "name", ["api_key", "HF_TOKEN", "hftoken", "authtoken", "pwd", "pw", "api-key-2", "AWS_SECRET_ACCESS_KEY_ID", "sig"]
+)
+def test_names_of_secrets(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "token_delay_ms", "tokenizer", "keyboard", "depth2", "monkey_business", "n_ctx"])
+def test_names_of_no_secrets(name: str) -> None:
+    assert not is_secret_name(name)

@@ -107,7 +107,9 @@ def test_prompt_tokens_that_add_up(memory):
         pytest.param(lambda count, _ask: min(count, 30), "PROTO.usage", id="a prompt that is cut"),
         pytest.param(lambda count, ask: count + bool(ask.stream), "PROTO.usage", id="other counts in streams"),
         pytest.param(lambda count, ask: count - 20 * len(ask.tools), "TOOL.template", id="tools that are dropped"),
-        pytest.param(lambda _count, ask: len(str(ask.messages[-1]["content"]).split()), "PROTO.template", id="a system message that is dropped"),
+        pytest.param(
+            lambda _count, ask: len(str(ask.messages[-1]["content"]).split()), "PROTO.template", id="a system message that is dropped"
+        ),
     ],
 )
 def test_prompt_tokens_that_do_not_add_up(memory, reads, code):
