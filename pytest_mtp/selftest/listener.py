@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import socket
-import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
 from pytest_mtp import __version__
 from pytest_mtp.selftest.fault_doors import Door
 from pytest_mtp.selftest.metrics import exposition
 from pytest_mtp.selftest.request import BadRequest, parse
-from pytest_mtp.selftest.sockets import cut, encode, hung_up
+from pytest_mtp.selftest.sockets import Loopback, cut, encode, hung_up
 from pytest_mtp.selftest.stage import Visit
 from pytest_mtp.selftest.wire import Frame
 
@@ -33,44 +31,13 @@ _GLANCE_S = 0.05
 _PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Listener(ThreadingHTTPServer):
-    """A thread a connection. Knows its open connections, so that it can end them."""
-
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 256
+class Listener(Loopback):
+    """The fake's own."""
 
     def __init__(self, port: int, fake: FakeServer) -> None:
-        """Listen at once on the loopback interface."""
+        """Listen at once."""
         self.fake = fake
-        self._open: set[socket.socket] = set()
-        self._guard = threading.Lock()
-        super().__init__(("127.0.0.1", port), _Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Remember the connection."""
-        with self._guard:
-            self._open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        """Forget the connection."""
-        with self._guard:
-            self._open.discard(request)
-        super().shutdown_request(request)
-
-    def close_all(self) -> None:
-        """End every connection, then stop listening."""
-        with self._guard:
-            connections = list(self._open)
-        for connection in connections:
-            cut(connection)
-        self.server_close()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is no news; anything else is a fault of ours and goes to stderr."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
+        super().__init__(port, _Handler)
 
 
 def _taken(seats: threading.BoundedSemaphore | None, held: ExitStack) -> bool:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import socket
-import sys
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -19,7 +16,7 @@ from pytest_mtp.selftest.fault_doors import ENTER, Door
 from pytest_mtp.selftest.request import BadRequest, parse
 from pytest_mtp.selftest.reread import body_again, completion_of, completion_of_stream, frames_again, frames_in, written
 from pytest_mtp.selftest.scene import Scene
-from pytest_mtp.selftest.sockets import cut, encode
+from pytest_mtp.selftest.sockets import Loopback, cut, encode
 from pytest_mtp.selftest.wire import Frame
 
 if TYPE_CHECKING:
@@ -32,44 +29,13 @@ _HOPS = frozenset({
 })  # fmt: skip
 
 
-class Relay(ThreadingHTTPServer):
-    """A thread a connection. Knows its open connections, so that it can end them."""
-
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 256
+class Relay(Loopback):
+    """The proxy's own."""
 
     def __init__(self, port: int, proxy: FaultProxy) -> None:
-        """Listen at once on the loopback interface."""
+        """Listen at once."""
         self.proxy = proxy
-        self._open: set[socket.socket] = set()
-        self._guard = threading.Lock()
-        super().__init__(("127.0.0.1", port), _Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Remember the connection."""
-        with self._guard:
-            self._open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        """Forget the connection."""
-        with self._guard:
-            self._open.discard(request)
-        super().shutdown_request(request)
-
-    def close_all(self) -> None:
-        """End every connection, then stop listening."""
-        with self._guard:
-            connections = list(self._open)
-        for connection in connections:
-            cut(connection)
-        self.server_close()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is no news; anything else is a fault of ours and goes to stderr."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
+        super().__init__(port, _Handler)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -100,7 +100,7 @@ CACHED = "/cache/hub/models--Qwen--Qwen3.5-4B"
         ("Qwen/Qwen3.5-4B", CACHED),
         ("qwen/qwen3.5-4b", f"{CACHED}/snapshots/abc"),
         (f"{CACHED}/snapshots/abc", CACHED),
-        ("/root/.cache/huggingface/hub/models--Qwen--Qwen3.5-4B/snapshots/abc/", "/models/Qwen3.5-4B"),
+        ("/home/me/.cache/huggingface/hub/models--Qwen--Qwen3.5-4B/snapshots/abc/", "/models/Qwen3.5-4B"),
         ("/srv/Qwen3.5-4B", "https://hub.example/Qwen/Qwen3.5-4B/resolve/main/"),
         ("C:\\models\\Qwen3.5-4B", "/models/Qwen3.5-4B"),
         ("./", "/models/x"),
