@@ -17,9 +17,9 @@ from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.facts import Acceptance, Counters, SpecDecode
 from pytest_mtp.core.protocols import CheckContext, Server
 from pytest_mtp.core.record import Json
-from pytest_mtp.core.verdict import Finding, Outcome, Verdict
+from pytest_mtp.core.verdict import Finding, Outcome, Verdict, by_severity
 from pytest_mtp.judge.acceptance import beyond_depth, broken_identities
-from pytest_mtp.judge.gate import by_severity, harms
+from pytest_mtp.judge.gate import harms
 from pytest_mtp.judge.ledger import Ledger
 
 

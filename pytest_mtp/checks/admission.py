@@ -14,10 +14,10 @@ from pytest_mtp.core.errors import NotOffered
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.facts import Load
 from pytest_mtp.core.protocols import CheckContext, Server
-from pytest_mtp.core.verdict import Finding, Verdict
+from pytest_mtp.core.verdict import Finding, Verdict, by_severity
 from pytest_mtp.judge.admission import Admission, Burst, Step, Stream, conclude, next_burst
 from pytest_mtp.judge.coupling import coupling_findings, coupling_measures
-from pytest_mtp.judge.gate import by_severity, harms
+from pytest_mtp.judge.gate import harms
 
 MOST, REQUESTS, TOKENS, SECONDS = 16, 48, 32, 60.0
 LONG_ENOUGH_S, LONGEST = 0.4, 4

@@ -16,10 +16,9 @@ from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.facts import Control, SpecDecode
 from pytest_mtp.core.protocols import CheckContext, Server
 from pytest_mtp.core.record import Json
-from pytest_mtp.core.verdict import Finding
+from pytest_mtp.core.verdict import Finding, by_severity
 from pytest_mtp.judge.acceptance import broken_identities
 from pytest_mtp.judge.chunks import stream_signs
-from pytest_mtp.judge.gate import by_severity
 from pytest_mtp.judge.judgement import GradeContext, Judgement
 from pytest_mtp.judge.pipeline import judge
 from pytest_mtp.judge.statistics import upper_bound

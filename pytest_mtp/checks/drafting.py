@@ -17,8 +17,8 @@ from pytest_mtp.core.errors import NotOffered
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.facts import SpecDecode
 from pytest_mtp.core.protocols import CheckContext
-from pytest_mtp.core.verdict import Finding, Measure, Verdict
-from pytest_mtp.judge.gate import by_severity, harms
+from pytest_mtp.core.verdict import Finding, Measure, Verdict, by_severity
+from pytest_mtp.judge.gate import harms
 
 
 def run(case: Case, context: CheckContext) -> Verdict:

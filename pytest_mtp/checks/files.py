@@ -5,8 +5,8 @@ from __future__ import annotations
 from pytest_mtp.checkpoint.against import against_server
 from pytest_mtp.checkpoint.inspection import Inspection
 from pytest_mtp.core.facts import ServerFacts
-from pytest_mtp.core.verdict import Measure, Outcome, Verdict
-from pytest_mtp.judge.gate import by_severity, harms
+from pytest_mtp.core.verdict import Measure, Outcome, Verdict, by_severity
+from pytest_mtp.judge.gate import harms
 
 NODE = "checkpoint"
 

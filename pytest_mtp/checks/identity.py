@@ -10,8 +10,8 @@ from pytest_mtp.core.case import Case
 from pytest_mtp.core.errors import MtpError
 from pytest_mtp.core.facts import ServerFacts
 from pytest_mtp.core.protocols import CheckContext
-from pytest_mtp.core.verdict import Finding, Verdict
-from pytest_mtp.judge.gate import by_severity, harms
+from pytest_mtp.core.verdict import Finding, Verdict, by_severity
+from pytest_mtp.judge.gate import harms
 from pytest_mtp.judge.identity import identity_findings, with_process
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.codes import severity_of
-from pytest_mtp.core.verdict import Finding, Outcome, Verdict
-from pytest_mtp.judge.gate import by_severity, harms
+from pytest_mtp.core.verdict import Finding, Outcome, Verdict, by_severity
+from pytest_mtp.judge.gate import harms
 from pytest_mtp.judge.judgement import Judgement
 
 

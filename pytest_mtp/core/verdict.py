@@ -11,6 +11,7 @@ from pytest_mtp.core.record import Json, Record
 
 Outcome = Literal["PASS", "FAIL", "INCONCLUSIVE", "BLOCKED"]
 
+_WEIGHT: Mapping[Severity, int] = {"critical": 0, "regression": 1, "model": 2, "note": 3}
 _RANK: Mapping[Outcome, int] = {"PASS": 0, "INCONCLUSIVE": 1, "BLOCKED": 2, "FAIL": 3}
 
 
@@ -74,3 +75,8 @@ class Verdict(Record):
 def merge(outcomes: Iterable[Outcome]) -> Outcome:
     """FAIL > BLOCKED > INCONCLUSIVE > PASS; PASS for none at all."""
     return max(outcomes, key=_RANK.__getitem__, default="PASS")
+
+
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """Most severe first; the order in which they were found is kept within a severity."""
+    return sorted(findings, key=lambda finding: _WEIGHT[finding.severity])

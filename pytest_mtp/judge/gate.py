@@ -6,22 +6,15 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Literal
 
-from pytest_mtp.core.case import Severity
 from pytest_mtp.core.facts import Control
 from pytest_mtp.core.run import Blocking, CaseResult, Gate, GatePolicy, GateVerdict
-from pytest_mtp.core.verdict import Finding, Outcome, Verdict
+from pytest_mtp.core.verdict import Finding, Outcome, Verdict, by_severity
 
 InconclusivePolicy = Literal["fail", "warn"]
 
 CONTROL_NODE = "control"
 
 _KIND: dict[Outcome, GateVerdict] = {"FAIL": "fail", "BLOCKED": "blocked", "INCONCLUSIVE": "inconclusive", "PASS": "pass"}
-_RANK: dict[Severity, int] = {"critical": 0, "regression": 1, "model": 2, "note": 3}
-
-
-def by_severity(findings: Sequence[Finding]) -> list[Finding]:
-    """Most severe first; the order in which they were found is kept within a severity."""
-    return sorted(findings, key=lambda finding: _RANK[finding.severity])
 
 
 def harms(findings: Sequence[Finding]) -> list[Finding]:

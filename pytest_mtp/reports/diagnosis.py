@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from pytest_mtp.core.facts import Control, ServerFacts, SpecDecode
 from pytest_mtp.core.run import CaseResult, RunReport
-from pytest_mtp.core.verdict import Finding
-from pytest_mtp.reports.digest import by_weight, hint_of
+from pytest_mtp.core.verdict import Finding, by_severity
+from pytest_mtp.reports.digest import hint_of
 
 EXIT_CODES = {"pass": 0, "inconclusive": 0, "fail": 1, "blocked": 69}
 """By the verdict of the gate: what harms is 1, a server that cannot be used 69 (EX_UNAVAILABLE), as for the gate itself."""
@@ -42,7 +42,7 @@ def findings(report: RunReport) -> list[Finding]:
     """Of the control and of every probe, each once, most severe first."""
     control = report.control.findings if report.control else ()
     every = [*control, *(finding for result in report.cases for finding in result.verdict.findings)]
-    return by_weight(list({(finding.code, finding.title): finding for finding in every}.values()))
+    return by_severity(list({(finding.code, finding.title): finding for finding in every}.values()))
 
 
 def unknown(report: RunReport) -> list[CaseResult]:

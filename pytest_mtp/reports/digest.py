@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_mtp.core.codes import CODES
 from pytest_mtp.core.facts import Control, SpecDecode
 from pytest_mtp.core.run import CaseResult, RunReport
-from pytest_mtp.core.verdict import Finding, Measure
+from pytest_mtp.core.verdict import Measure, by_severity
 
 OUTCOMES = ("PASS", "FAIL", "missed", "INCONCLUSIVE", "BLOCKED")
 _EARLY = "the run ended early: this is what was measured until then"
@@ -57,11 +57,6 @@ def budget_lines(report: RunReport) -> list[str]:
     if use.left_out:
         lines.append(f"left out {len(use.left_out)} cases")
     return lines
-
-
-def by_weight(findings: Sequence[Finding]) -> list[Finding]:
-    """Most severe first, else as found."""
-    return sorted(findings, key=lambda finding: _RANK[finding.severity])
 
 
 def hint_of(code: str) -> str:
@@ -117,7 +112,7 @@ def notes(report: RunReport) -> dict[str, tuple[int, str]]:
 
 def reason_of(result: CaseResult) -> str:
     """The one line of a case: the verdict's reason, else its weightiest finding."""
-    findings = by_weight(result.verdict.findings)
+    findings = by_severity(result.verdict.findings)
     return result.verdict.reason or (f"{findings[0].code}: {findings[0].title}" if findings else "")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_mtp.core.run import CaseResult
-from pytest_mtp.core.verdict import Finding
-from pytest_mtp.reports.digest import by_weight, hint_of
+from pytest_mtp.core.verdict import Finding, by_severity
+from pytest_mtp.reports.digest import hint_of
 from pytest_mtp.reports.printable import printable, printable_lines
 
 _MOST_FINDINGS = 8
@@ -14,7 +14,7 @@ _LONGEST_COMMAND = 20_000
 def failure_lines(result: CaseResult, *, folder: str = "") -> list[str]:
     """Plain lines without colour; nothing of a server's text reaches the terminal raw. `folder` is the report's, as typed."""
     verdict = result.verdict
-    findings = by_weight(verdict.findings)
+    findings = by_severity(verdict.findings)
     lines = [f"{verdict.outcome}: {printable(verdict.reason or 'no reason was given')}"]
     lines.append(f"  case {printable(verdict.case_id)}, {printable(result.source.path)}:{result.source.line}")
     if verdict.rate is not None and verdict.rate[1] > 1:

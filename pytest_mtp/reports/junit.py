@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_mtp.core.run import CaseResult
-from pytest_mtp.reports.digest import by_weight
+from pytest_mtp.core.verdict import by_severity
 from pytest_mtp.reports.printable import printable
 
 Scalar = str | int | float
@@ -14,7 +14,7 @@ Scalar = str | int | float
 def junit_properties(result: CaseResult) -> list[tuple[str, Scalar]]:
     """Names begin with `mtp.`; a measure of a stratum is `mtp.NAME.STRATUM`. Absent values are left out."""
     verdict = result.verdict
-    findings = by_weight(verdict.findings)
+    findings = by_severity(verdict.findings)
     pairs: list[tuple[str, Scalar | None]] = [
         ("outcome", verdict.outcome),
         ("closes_gate", str(result.closes).lower()),

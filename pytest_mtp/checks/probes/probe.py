@@ -13,8 +13,8 @@ from pytest_mtp.core.codes import CODES, severity_of
 from pytest_mtp.core.errors import NotOffered
 from pytest_mtp.core.exchange import Exchange
 from pytest_mtp.core.protocols import CheckContext
-from pytest_mtp.core.verdict import Finding, Measure, Outcome, Verdict
-from pytest_mtp.judge.gate import by_severity, harms
+from pytest_mtp.core.verdict import Finding, Measure, Outcome, Verdict, by_severity
+from pytest_mtp.judge.gate import harms
 from pytest_mtp.judge.statistics import upper_bound
 
 CONFIDENCE = 0.95
