@@ -64,6 +64,7 @@ SERVING_FAULTS = (
         imitates="Speculation switches prefix-cache hits off without a word",
         expected=("CTRL.cache",),
         trait="no-hits",
+        unseen="no answer is wrong: the cache probe is INCONCLUSIVE, since no hit was told",
     ),
     Fault(
         name="reads-six-tokens",

@@ -23,7 +23,9 @@ def test_a_stream_says_what_the_whole_reply_says(honest, asked):
 
 
 def test_a_stream_counts_what_the_whole_reply_counts(honest, asked):
-    assert honest.streamed(**asked)["usage"] == honest.post(body(asked))["usage"]
+    whole = honest.post(body(asked))["usage"]
+    del whole["prompt_tokens_details"]  # how much of a prompt is cached depends on what was asked before
+    assert honest.streamed(**asked)["usage"] == whole
 
 
 def body(asked):

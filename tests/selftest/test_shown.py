@@ -77,3 +77,12 @@ def test_its_probe_finds_it(name):
     found = codes_of(fault.shown_by, setting=fault.setting, faults=[name])
     assert fault.expected[0] in found
     assert found - {"CTRL.load", "PROTO.buffered"} <= set(fault.expected)
+
+
+def test_a_cache_that_never_hits_leaves_its_probe_inconclusive():
+    case = Case(id="c", suite="s", source=Source(path="s", line=1), check="prefix_cache", severity="regression")
+    with FakeServer(faults=["no-cache-hits"]) as fake, ThreadPoolExecutor(24) as crowd:
+        server = attach(fake.url, model=None, api_key_env=None, api_key=None, timeout_s=TIMEOUT_S)
+        verdict = check_for("prefix_cache")(case, Context(server, crowd))
+        server.client.close()
+    assert (verdict.outcome, verdict.reason) == ("INCONCLUSIVE", "a warm prefix: the server reports no cache hit")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +68,14 @@ def orphans() -> list[int]:
     return found
 
 
+def stay_behind() -> list[int]:
+    """Orphans that do not end: those of a sandbox beside this one, in another process of the tests, are about to."""
+    deadline = time.monotonic() + 20
+    while (left := orphans()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return left
+
+
 def test_there_are_enough_of_them() -> None:
     assert len(HOSTILE) >= 30
 
@@ -94,7 +103,7 @@ def test_a_hostile_program_ends_in_a_verdict_and_reaches_nothing(
     for reached in (stream.accept, lambda: datagram.recv(100)):
         with pytest.raises(BlockingIOError):
             reached()
-    assert orphans() == []
+    assert stay_behind() == []
 
 
 @pytest.mark.parametrize("name", FENCED)
