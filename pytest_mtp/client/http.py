@@ -149,17 +149,29 @@ class HttpClient:
         return replace(fault, message=scrubbed(fault.message, self._key), body=scrubbed(fault.body, self._key), headers=headers or None)
 
     def fetch(self, path: str) -> Fetched:
-        """GET below the root, once. Redirects are followed on the same origin alone (`/metrics` to `/metrics/`)."""
+        """GET below the root. Redirects are followed on the same origin alone (`/metrics` to `/metrics/`).
+
+        Asked again only where a kept connection had ended before we wrote on it: servers close idle ones, and a page of counters
+        that is lost that way would look as if there were none.
+        """
         if "://" in path or path.startswith("//"):
             raise ValueError(f"a path below the server's root is expected, got {bare_url(path, query=False)!r}")
         url = f"{self._endpoint.root.rstrip('/')}/{path.lstrip('/')}"
+        got, stale = self._fetched(url)
+        return self._fetched(url)[0] if stale else got
+
+    def _fetched(self, url: str) -> tuple[Fetched, bool]:
+        """One try, and whether it met a kept connection that had ended."""
         limit_s = min(self._timeout_s, FETCH_S)
         flight = Flight.of(limit_s, self._clock)
         try:
             with under_way(flight):
-                return self._get(httpx.URL(url), _HOPS)
+                return self._get(httpx.URL(url), _HOPS), False
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            return Fetched(fault=self._scrubbed(fault_of_exception(error, url=url, waited="while fetching", limit_s=limit_s)))
+            ended = isinstance(error, (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError))
+            stale = ended and not flight.connected and flight.first_write_ns is not None and not flight.first_bytes
+            fault = fault_of_exception(error, url=url, waited="while fetching", limit_s=limit_s)
+            return Fetched(fault=self._scrubbed(fault)), stale
 
     def _get(self, url: httpx.URL, hops: int) -> Fetched:
         with self._http.stream("GET", url) as response:

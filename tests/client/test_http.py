@@ -367,3 +367,20 @@ class TestFetch:
     def test_text_of_an_unknown_charset_is_still_text(self) -> None:
         with raw_server(lambda talk: talk.send(response(b"\xff", kind="text/plain; charset=klingon"))) as server:
             assert client_of(server.root).fetch("/x").text == "\ufffd"
+
+
+def test_a_page_is_fetched_again_where_the_kept_connection_had_ended() -> None:
+    def one_page(talk: Talk) -> None:
+        talk.send(response('{"page": 1}'))  # kept alive by its headers, and then ended without a word
+
+    with raw_server(one_page) as server:
+        client = client_of(server.root)
+        pages = [client.fetch("/metrics") for _ in range(3)]
+        assert [page.text for page in pages] == ['{"page": 1}'] * 3
+        assert server.connections == 3
+
+
+def test_a_page_that_a_fresh_connection_loses_is_not_fetched_again() -> None:
+    with raw_server(lambda talk: talk.shut()) as server:
+        assert client_of(server.root).fetch("/metrics").fault is not None
+        assert server.connections == 1

@@ -133,11 +133,11 @@ def test_the_gate_is_open_for_what_such_a_server_can_show(gate: Gate, server: La
 
 
 def test_the_gate_finds_what_streams_get_wrong_under_speculation(gate: Gate, server: LaunchedServer, tmp_path: Path) -> None:
-    """A real fault of 5.24.0: the same text ends for the reason `stop` when it is streamed, and for `length` when it is not."""
+    """Real faults of 5.24.0: a stream ends for the reason `stop` where the whole reply says `length`, and counts steps for tokens."""
     tmp_path.joinpath("p.mtp.yaml").write_text(
         "schema_version: 1\nsuite: p\ncases:\n  - {id: parity, check: stream_parity, severity: regression, with: {max_tokens: 8}}\n"
     )
     code, text, report = gate(tmp_path, "--mtp-server", server.facts.endpoint.root, "p.mtp.yaml")
     assert code == 1, text
-    assert {blocking.code for blocking in report.gate.blocking} == {"PROTO.stream_diff"}
+    assert {blocking.code for blocking in report.gate.blocking} == {"PROTO.stream_diff", "PROTO.usage"}
     assert "the finish reason differs: unstreamed 'length', streamed 'stop'" in " ".join(text.split())
