@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
+from pytest_mtp.checks.probes.sent import Sent
 from pytest_mtp.core.ask import Ask, Sampling
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -50,9 +50,8 @@ def _ask(rung: int, *, stream: bool) -> Ask:
 
 def _sight(exchange: Exchange) -> Sight:
     condition = "streamed" if exchange.ask.stream else "unstreamed"
-    fault = fault_finding(exchange)
-    if fault is not None or exchange.reply is None:
-        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+    if exchange.reply is None:
+        return unanswered(condition, exchange)
     reply, budget = exchange.reply, exchange.ask.sampling.max_tokens or 0
     counted = len(reply.token_ids) or (reply.usage.completion_tokens if reply.usage else None)
     if counted is None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import STORY, say, whole
-from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
 
@@ -24,9 +24,8 @@ def _sight(exchange: Exchange, wanted: int) -> Sight:
     condition = f"n = {wanted}"
     if declined(exchange):
         return Sight(condition=condition, not_offered=declined(exchange))
-    fault = fault_finding(exchange)
-    if fault is not None or exchange.reply is None:
-        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+    if exchange.reply is None:
+        return unanswered(condition, exchange)
     choices = _choices(exchange.reply.raw)
     indices = [choice.get("index") for choice in choices]
     evidence = {"indices": [str(index) for index in indices[:8]], "asked": wanted}

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import say
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -51,9 +51,8 @@ def _asked(words: int) -> Ask:
 
 def _sight(words: int, exchange: Exchange) -> Sight:
     condition = f"{words} words"
-    fault = fault_finding(exchange)
-    if fault is not None or exchange.reply is None:
-        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+    if exchange.reply is None:
+        return unanswered(condition, exchange)
     found = [each for each in judge(exchange, (), context=GradeContext(case_severity="model")).findings if each.code in _WRECKS]
     reply = exchange.reply
     if not found and not reply.text.strip() and not reply.reasoning and not reply.tool_calls and reply.finish_reason != "length":

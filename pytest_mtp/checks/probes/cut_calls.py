@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import say, whole
 from pytest_mtp.checks.probes.sent import SERVER_FAILED, Sent, declined, fault_finding
 from pytest_mtp.checks.probes.tool_choice import tool
@@ -46,8 +46,7 @@ def _sight(exchange: Exchange, count: int) -> Sight:
     condition = "cut, streamed" if exchange.ask.stream else "cut, unstreamed"
     budget = exchange.ask.sampling.max_tokens
     if exchange.fault is not None and exchange.fault.kind not in SERVER_FAILED:
-        fault = fault_finding(exchange)
-        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+        return unanswered(condition, exchange)
     if exchange.fault is not None:
         evidence = {"status": exchange.fault.status, "body": exchange.fault.body[:400], "max_tokens": budget, "whole_call_tokens": count}
         title = f"a call of {count} tokens that max_tokens {budget} cuts ends without a reply: {exchange.fault.message}"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import COUNT, STORY, say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -38,8 +38,7 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     after, unloaded, closed = _asked(sent, asks)
     missing = next((exchange for group in (*before, *after) for exchange in group if exchange.reply is None), None)
     if missing is not None:
-        fault = fault_finding(missing)
-        return [Sight(condition=_ANSWERS, findings=(fault,) if fault else (), culprit=missing)]
+        return [unanswered(_ANSWERS, missing)]
     alone = _between(opened, loaded)
     return [
         _answers(before, after),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import COUNT, STORY, say, whole
-from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -41,9 +41,8 @@ def _with_logprobs(ask: Ask) -> Ask:
 def _sight(condition: str, exchange: Exchange) -> Sight:
     if declined(exchange):
         return Sight(condition=condition, not_offered=declined(exchange))
-    fault = fault_finding(exchange)
-    if fault is not None or exchange.reply is None:
-        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+    if exchange.reply is None:
+        return unanswered(condition, exchange)
     entries = exchange.reply.logprobs
     if not entries:
         return Sight(condition=condition, not_offered="the reply carries no log-probabilities")

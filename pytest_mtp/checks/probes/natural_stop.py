@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent
 from pytest_mtp.core.case import Case
 
 QUESTIONS = (
@@ -31,8 +31,7 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     exchanges = sent.many([say(question, max_tokens=budget) for question in QUESTIONS])
     missing = next((exchange for exchange in exchanges if exchange.reply is None), None)
     if missing is not None:
-        fault = fault_finding(missing)
-        return [Sight(condition=_CONDITION, findings=(fault,) if fault else (), culprit=missing)]
+        return [unanswered(_CONDITION, missing)]
     endless = [exchange for exchange in exchanges if exchange.reply and exchange.reply.finish_reason == "length"]
     if len(endless) < len(exchanges):
         return [Sight(condition=_CONDITION)]

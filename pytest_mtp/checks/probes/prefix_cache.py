@@ -13,9 +13,9 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -67,8 +67,7 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     ]
     missing = next((exchange for each in rounds for exchange in each.exchanges if exchange.reply is None), None)
     if missing is not None:
-        fault = fault_finding(missing)
-        return [Sight(condition=_CONDITION, findings=(fault,) if fault else (), culprit=missing)]
+        return [unanswered(_CONDITION, missing)]
     hits = [each for each in rounds if each.hit]
     if not hits:
         if any(_cached(exchange) is not None for each in rounds for exchange in each.exchanges):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_mtp.checks.probes.sent import Sent
+from pytest_mtp.checks.probes.sent import Sent, fault_finding
 from pytest_mtp.core.case import Case, Severity
 from pytest_mtp.core.codes import CODES, severity_of
 from pytest_mtp.core.errors import NotOffered
@@ -86,6 +86,12 @@ def finding(
         code=code, severity=severity or severity_of(code), title=title, detail=detail, where=where,
         hint=CODES[code].hint, evidence=evidence or {},
     )  # fmt: skip
+
+
+def unanswered(condition: str, exchange: Exchange) -> Sight:
+    """A trial whose request got no reply."""
+    fault = fault_finding(exchange)
+    return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
 
 
 def concluded(case: Case, sights: Sequence[Sight], exchanges: Sequence[Exchange]) -> Verdict:

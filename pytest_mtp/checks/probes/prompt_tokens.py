@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import say
-from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined
 from pytest_mtp.checks.probes.tool_choice import tool
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
@@ -63,8 +63,7 @@ def _unusable(condition: str, exchanges: Sequence[Exchange]) -> Sight | None:
     if missing is not None:
         if declined(missing):
             return Sight(condition=condition, not_offered=declined(missing))
-        fault = fault_finding(missing)
-        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=missing)
+        return unanswered(condition, missing)
     if any(_tokens(exchange) is None for exchange in exchanges):
         return Sight(condition=condition, not_offered="the replies carry no count of prompt tokens")
     return None

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined
 from pytest_mtp.checks.probes.tool_choice import TOOLS
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
@@ -76,9 +76,8 @@ def _reasons(exchange: Exchange) -> bool:
 def _sight(condition: str, exchange: Exchange, thinks: Sequence[str]) -> Sight:
     if declined(exchange):
         return Sight(condition=condition, not_offered=declined(exchange))
-    fault = fault_finding(exchange)
-    if fault is not None or exchange.reply is None:
-        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+    if exchange.reply is None:
+        return unanswered(condition, exchange)
     found = [each for each in judge(exchange, (), context=GradeContext(case_severity="critical")).findings if each.code in _CODES]
     if found:
         return Sight(condition=condition, findings=tuple(found), culprit=exchange)

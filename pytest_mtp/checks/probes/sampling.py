@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import COUNT, STORY, say, whole
-from pytest_mtp.checks.probes.sent import SERVER_FAILED, Sent, declined, fault_finding
+from pytest_mtp.checks.probes.sent import SERVER_FAILED, Sent, declined
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -153,8 +153,7 @@ def _missing(condition: str, exchange: Exchange) -> Sight:
         title = f"with this option the request ends without a reply: {exchange.fault.message}"
         evidence = {"sampling": exchange.ask.sampling.body(), "status": exchange.fault.status, "body": exchange.fault.body[:300]}
         return Sight(condition=condition, findings=(finding("PROTO.no_reply", title, evidence=evidence),), culprit=exchange)
-    fault = fault_finding(exchange)
-    return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+    return unanswered(condition, exchange)
 
 
 def _text(exchange: Exchange) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import COUNT, say, whole
 from pytest_mtp.checks.probes.sent import Sent, fault_finding
 from pytest_mtp.core.ask import Ask
@@ -77,8 +77,7 @@ def _sight(name: str, exchange: Exchange, base: str, *, steady: bool) -> Sight:
     mode = "streamed" if exchange.ask.stream else "unstreamed"
     condition = f"{name}, {mode}"
     if exchange.reply is None:
-        fault = fault_finding(exchange)
-        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+        return unanswered(condition, exchange)
     reply, stops = exchange.reply, exchange.ask.sampling.stop
     stop = next(word for word in stops if not word.startswith(_NEVER))
     due = base[: base.find(stop)]

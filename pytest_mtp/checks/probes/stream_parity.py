@@ -10,9 +10,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import COUNT, STORY, say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -51,8 +51,7 @@ def _with_system(ask: Ask) -> Ask:
 def _sight(condition: str, exchanges: Sequence[Exchange]) -> Sight:
     missing = next((exchange for exchange in exchanges if exchange.reply is None), None)
     if missing is not None:
-        fault = fault_finding(missing)
-        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=missing)
+        return unanswered(condition, missing)
     unary = [exchange.reply for exchange in exchanges if not exchange.ask.stream and exchange.reply]
     streamed = [exchange.reply for exchange in exchanges if exchange.ask.stream and exchange.reply]
     if len({_said(reply) for reply in unary}) > 1 or len({_said(reply) for reply in streamed}) > 1:

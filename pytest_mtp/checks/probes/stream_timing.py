@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import COUNT, STORY, say, whole
-from pytest_mtp.checks.probes.sent import Sent, fault_finding
+from pytest_mtp.checks.probes.sent import Sent
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
 
@@ -29,8 +29,7 @@ def look(case: Case, sent: Sent) -> Sequence[Sight]:
     exchanges = [sent.alone(say(COUNT if turn % 2 else STORY, max_tokens=budget, stream=True)) for turn in range(_REQUESTS)]
     missing = next((exchange for exchange in exchanges if exchange.reply is None), None)
     if missing is not None:
-        fault = fault_finding(missing)
-        return [Sight(condition=_CONDITION, findings=(fault,) if fault else (), culprit=missing)]
+        return [unanswered(_CONDITION, missing)]
     shares = [share for exchange in exchanges if (share := spread_share(exchange)) is not None]
     if len(shares) < _REQUESTS // 2:
         few = f"the answers came in fewer than {_FEWEST_CHUNKS} chunks"

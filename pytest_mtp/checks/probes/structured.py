@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight, finding
+from pytest_mtp.checks.probes.probe import Probe, Sight, finding, unanswered
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import SERVER_FAILED, Sent, declined, fault_finding
+from pytest_mtp.checks.probes.sent import SERVER_FAILED, Sent, declined
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -65,9 +65,8 @@ def _sight(name: str, exchange: Exchange, *, served: bool) -> Sight:
         title = f"with a schema the request ends without a reply: {exchange.fault.message}"
         evidence = {"prompt": str(exchange.ask.messages[-1]["content"]), "status": exchange.fault.status, "body": exchange.fault.body[:300]}
         return Sight(condition=condition, findings=(finding("PROTO.no_reply", title, evidence=evidence),), culprit=exchange)
-    fault = fault_finding(exchange)
-    if fault is not None or exchange.reply is None:
-        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+    if exchange.reply is None:
+        return unanswered(condition, exchange)
     if exchange.reply.finish_reason == "length":
         return Sight(condition=condition, unreached="the budget cut the answer")
     found = [each for each in judge(exchange, (), context=GradeContext(case_severity="critical")).findings if each.code in _KEPT]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from pytest_mtp.checks.probes.probe import Probe, Sight
+from pytest_mtp.checks.probes.probe import Probe, Sight, unanswered
 from pytest_mtp.checks.probes.saying import say, whole
-from pytest_mtp.checks.probes.sent import Sent, declined, fault_finding
+from pytest_mtp.checks.probes.sent import Sent, declined
 from pytest_mtp.core.ask import Ask
 from pytest_mtp.core.case import Case
 from pytest_mtp.core.exchange import Exchange
@@ -61,9 +61,8 @@ def _asked(choice: str | Mapping[str, Json], budget: int, *, stream: bool, syste
 def _sight(condition: str, exchange: Exchange) -> Sight:
     if declined(exchange):
         return Sight(condition=condition, not_offered=declined(exchange))
-    fault = fault_finding(exchange)
-    if fault is not None or exchange.reply is None:
-        return Sight(condition=condition, findings=(fault,) if fault else (), culprit=exchange)
+    if exchange.reply is None:
+        return unanswered(condition, exchange)
     found = serving_faults(exchange) or _no_object(exchange)
     if not found and exchange.reply.finish_reason == "length":
         return Sight(condition=condition, unreached="the budget ended before the reply did")
